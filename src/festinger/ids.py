@@ -68,9 +68,10 @@ class Cause:
     day: date
     origin: Origin
 
-    def columns(self) -> dict[str, Any]:
-        """Return the query parameters that name a cause."""
-        return {"agent": self.agent, "session": self.session, "day": self.day, "origin": self.origin.value}
+
+def cause_columns(cause: Cause) -> dict[str, Any]:
+    """Return the query parameters that name a cause."""
+    return {"agent": cause.agent, "session": cause.session, "day": cause.day, "origin": cause.origin.value}
 
 
 def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from festinger.ids import AgentId, EventId, SessionId, SpaceId, TraceId
+from festinger.records import row_mapper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +68,4 @@ class Delivery:
         return f"{self.subscriber}:{self.space}:{self.subject}"
 
 
-def event_from_row(row: Mapping[str, Any]) -> Event:
-    """Build an event from a row of the outbox."""
-    return Event(
-        id=row["id"],
-        seq=row["seq"],
-        name=row["name"],
-        version=row["version"],
-        space=row["space_id"],
-        subject=row["subject"],
-        agent=row["agent_id"],
-        session=row["session_id"],
-        trace=row["trace_id"],
-        caused_by=row["caused_by"],
-        payload=row["payload"],
-        at=row["at"],
-    )
+event_from_row = row_mapper(Event, space="space_id", agent="agent_id", session="session_id", trace="trace_id")

@@ -21,6 +21,7 @@ from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_
 from festinger.memory.confidence import Belief
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -68,20 +69,7 @@ class Change:
         return dict(self.after.get("memories", {}).get(str(memory), {}))
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "op": self.op.value,
-            "memory_ids": [str(each) for each in self.memory_ids],
-            "before": self.before,
-            "after": self.after,
-            "reason": self.reason,
-            "by": self.by,
-            "cause": self.cause,
-            "judgement": str(self.judgement_id) if self.judgement_id else None,
-            "at": iso(self.at),
-            "undone_at": iso(self.undone_at) if self.undone_at else None,
-            "undone_by": self.undone_by,
-        }
+        return record_json(self, judgement_id="judgement")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,9 +170,7 @@ async def list_changes(
     return [change_from_row(row) for row in rows]
 
 
-def change_from_row(row: Mapping[str, Any]) -> Change:
-    values = {name: value for name, value in row.items() if name != "space_id"}
-    return Change(**values | {"op": MemoryChangeOp(row["op"]), "memory_ids": tuple(row["memory_ids"])})
+change_from_row = row_mapper(Change)
 
 
 def parse_op(name: str) -> MemoryChangeOp:

@@ -35,6 +35,7 @@ from festinger.memory.learn.statement import LearnRequest, Statement, build_stat
 from festinger.memory.learn.supersede import check_no_cycle, choose_survivor, merge_into, supersede_all
 from festinger.memory.learn.write import write_statement
 from festinger.memory.model import LIVE, Memory, Status, memory_from_row, scope_of_memory
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -52,7 +53,7 @@ class MemoryEditResult:
     change: UUID | None
 
     def as_json(self) -> dict[str, Any]:
-        return {"memory": self.memory.as_json(), "change": str(self.change) if self.change else None}
+        return record_json(self)
 
 
 async def edit(
@@ -244,11 +245,7 @@ class SplitResult:
     change: UUID
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "source": self.source.as_json(),
-            "parts": [part.as_json() for part in self.parts],
-            "change": str(self.change),
-        }
+        return record_json(self)
 
 
 async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> SplitResult:

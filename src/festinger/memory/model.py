@@ -11,10 +11,10 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.confidence import Belief, Weight
+from festinger.records import record_json, row_mapper
 
 
 class Kind(StrEnum):
@@ -171,19 +171,10 @@ class Memory:
 
     def as_json(self) -> dict[str, Any]:
         """Return the public JSON, without hashes and `seq`."""
-        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
-        return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
+        return record_json(self, hide=("fold", "gist", "seq"))
 
 
-_NAMES = tuple(each.name for each in fields(Memory))
-
-
-def memory_from_row(row: Mapping[str, Any]) -> Memory:
-    """Build a memory from its row."""
-    values = {name: row[name] for name in _NAMES}
-    values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
-    values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
-    return Memory(**values)
+memory_from_row = row_mapper(Memory)
 
 
 def scope_of_memory(memory: Memory) -> Scope:
@@ -222,13 +213,3 @@ def belief_columns(belief: Belief) -> dict[str, Any]:
         "weight_alpha": belief.weight.alpha,
         "weight_beta": belief.weight.beta,
     }
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    return list(map(_to_json, value)) if isinstance(value, tuple) else value

@@ -32,6 +32,7 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
 from festinger.memory.learn.supersede import find_successors
 from festinger.memory.model import Kind, Memory, Status, memory_from_row, parse_kind
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -103,10 +104,7 @@ class History:
     changes: tuple[Change, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memories": [memory.as_json() for memory in self.memories],
-            "changes": [change.as_json() for change in self.changes],
-        }
+        return record_json(self)
 
 
 async def get_memory(
@@ -247,6 +245,9 @@ class MemorySighting:
     uncounted_because: str | None
 
 
+_map_sighting = row_mapper(MemorySighting, agent="agent_id", session="session_id")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustStep:
     """One step in the chain of sources behind a memory's trust."""
@@ -298,21 +299,8 @@ class Why:
         return self.memory.confidence
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memory": self.memory.as_json(),
-            "said": [_sighting_json(sighting) for sighting in self.said],
-            "derives_from": [each.as_json() for each in self.derives_from],
-            "supports": [each.as_json() for each in self.supports],
-            "supersedes": [each.as_json() for each in self.supersedes],
-            "superseded_by": self.superseded_by.as_json() if self.superseded_by else None,
-            "judgements": [_judgement_json(record) for record in self.judgements],
-            "outcomes": list(self.outcomes),
-            "changes": [change.as_json() for change in self.changes],
-            "trust_line": [
-                {"id": str(rest.id), "depth": rest.depth, "trust": rest.trust, "content": rest.content}
-                for rest in self.trust_line
-            ],
-        }
+        judgements = [_judgement_json(record) for record in self.judgements]
+        return record_json(self, hide=("judgements",)) | {"judgements": judgements}
 
 
 async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
@@ -348,23 +336,7 @@ async def list_sightings(
 ) -> tuple[MemorySighting, ...]:
     """List the sightings of a memory."""
     rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
-    return tuple(
-        MemorySighting(
-            id=row["id"],
-            agent=row["agent_id"],
-            session=row["session_id"],
-            day=row["day"],
-            origin=Origin(row["origin"]),
-            trust=row["trust"],
-            wording=row["wording"],
-            source=row["source"],
-            similarity=row["similarity"],
-            at=row["at"],
-            counted=row["counted"],
-            uncounted_because=row["uncounted_because"],
-        )
-        for row in rows
-    )
+    return tuple(map(_map_sighting, rows))
 
 
 def _linked(
@@ -383,23 +355,6 @@ def _linked(
 def _build_trust_steps(line: list[Ancestor], near: Mapping[MemoryId, Memory]) -> tuple[TrustStep, ...]:
     known = {UUID(int=id_.int): memory.content for id_, memory in near.items()}
     return tuple(TrustStep(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line)
-
-
-def _sighting_json(sighting: MemorySighting) -> dict[str, Any]:
-    return {
-        "id": str(sighting.id),
-        "agent": sighting.agent,
-        "session": sighting.session,
-        "day": sighting.day.isoformat(),
-        "origin": sighting.origin.value,
-        "trust": sighting.trust,
-        "wording": sighting.wording,
-        "source": sighting.source,
-        "similarity": sighting.similarity,
-        "at": iso(sighting.at),
-        "counted": sighting.counted,
-        "uncounted_because": sighting.uncounted_because,
-    }
 
 
 def _judgement_json(record: Record) -> dict[str, Any]:

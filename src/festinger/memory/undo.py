@@ -35,6 +35,7 @@ from festinger.memory.erasure.repair import undo_repair
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.observability.metrics import MEMORY_UNDONE
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.write import lock_world
@@ -53,7 +54,7 @@ class UndoResult:
     memories: tuple[Memory, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {"change": self.change.as_json(), "memories": [memory.as_json() for memory in self.memories]}
+        return record_json(self)
 
 
 async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> UndoResult:

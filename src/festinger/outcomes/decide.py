@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause, MemoryId
+from festinger.ids import Cause, MemoryId, cause_columns
 from festinger.memory.model import Memory
 from festinger.outcomes.effects import (
     OutcomeDelta,
@@ -236,7 +236,7 @@ async def _load_counted(
         Q["outcomes_of_cause"],
         space=reporter.scope.space,
         memories=ids,
-        **cause.columns(),
+        **cause_columns(cause),
         **{"except": sorted(without)},
     )
     counted: dict[MemoryId, dict[ReportSource, int]] = {}

@@ -24,6 +24,7 @@ from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSettin
 from festinger.events.outbox import Outbox
 from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
+from festinger.records import record_json, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.model import NoteOutcome, WorldDeps
@@ -155,13 +156,7 @@ class MemoryEffectResult:
     counted: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "outcome": self.outcome.value,
-            "confidence": list(self.confidence),
-            "weight": list(self.weight),
-            "access": self.access,
-            "counted": self.counted,
-        }
+        return record_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,12 +170,7 @@ class ObserveResult:
     replayed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "effects": {id_: each.as_json() for id_, each in self.effects.items()},
-            "skipped": dict(self.skipped),
-            "edges": list(self.edges),
-            "replayed": self.replayed,
-        }
+        return record_json(self)
 
 
 def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
@@ -193,15 +183,7 @@ def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
     )
 
 
-def _effected_from_json(kept: Mapping[str, Any]) -> MemoryEffectResult:
-    confidence, weight = kept["confidence"], kept["weight"]
-    return MemoryEffectResult(
-        outcome=NoteOutcome(kept["outcome"]),
-        confidence=(confidence[0], confidence[1]),
-        weight=(weight[0], weight[1]),
-        access=kept["access"],
-        counted=kept["counted"],
-    )
+_effected_from_json = row_mapper(MemoryEffectResult)
 
 
 def parse_memory_id(text: str) -> MemoryId | None:

@@ -32,6 +32,7 @@ from festinger.outcomes.effects import (
     prediction_error,
 )
 from festinger.outcomes.model import OutcomeDeps, Reporter
+from festinger.records import row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -71,26 +72,10 @@ def rhythm_of(row: Mapping[str, Any] | None, memory: Memory, terms: OutcomesSett
     )
 
 
-def cycle_of(row: Mapping[str, Any]) -> Cycle:
-    return Cycle(
-        period_s=row["period_s"],
-        amplitude=row["amplitude"],
-        phase_s=row["phase_s"],
-        declared_amplitude=row["declared_amplitude"],
-        declared_at=row["declared_at"],
-    )
+cycle_of = row_mapper(Cycle)
 
 
-def prediction_of(row: Mapping[str, Any]) -> Prediction:
-    return Prediction(
-        predicted=row["predicted"],
-        actual=row["actual"],
-        recorded_at=row["recorded_at"],
-        resolved=row["resolved"],
-        resolution_mode=PredictionResolution(row["resolution_mode"]) if row["resolution_mode"] else None,
-        prediction_error=row["prediction_error"],
-        resolved_at=row["resolved_at"],
-    )
+prediction_of = row_mapper(Prediction)
 
 
 async def save_states(

@@ -5,18 +5,18 @@ expires, which counts as deferred and discards its staged reads. Forgetting memo
 reads, rhythms, predictions and the text that outcomes were inferred from; totals still count them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import BadInput, NotFound
 from festinger.events.event import NewEvent
 from festinger.ids import AgentId, MemoryId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome
@@ -51,31 +51,12 @@ class Surfacing:
     resolved_at: datetime | None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "memory": str(self.memory_id),
-            "partition": self.partition,
-            "agent": self.agent_id,
-            "session": self.session_id,
-            "turn": str(self.turn_id) if self.turn_id else None,
-            "recall": str(self.recall_id) if self.recall_id else None,
-            "door": self.door,
-            "reason": self.reason,
-            "position": self.position,
-            "times": self.times,
-            "first_surfaced_at": iso(self.first_surfaced_at),
-            "surfaced_at": iso(self.surfaced_at),
-            "outcome": self.outcome.value if self.outcome else None,
-            "how": self.how.value if self.how else None,
-            "resolved_at": iso(self.resolved_at) if self.resolved_at else None,
-        }
+        return record_json(
+            self, memory_id="memory", agent_id="agent", session_id="session", turn_id="turn", recall_id="recall"
+        )
 
 
-def surfacing_of(row: Mapping[str, Any]) -> Surfacing:
-    values = {name: value for name, value in row.items() if name != "space_id"}
-    values["outcome"] = NoteOutcome(row["outcome"]) if row["outcome"] else None
-    values["how"] = ReportSource(row["how"]) if row["how"] else None
-    return Surfacing(**values)
+surfacing_of = row_mapper(Surfacing)
 
 
 async def record_surfacings(

@@ -9,7 +9,7 @@ meanwhile that a state change must not bring back.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
@@ -19,6 +19,7 @@ from festinger.clock import iso
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
+from festinger.records import record_json, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -120,35 +121,15 @@ class Proposal:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
+        return record_json(self)
 
 
-_NAMES = tuple(each.name for each in fields(Proposal))
-
-
-def proposal_of(row: Mapping[str, Any]) -> Proposal:
-    """Build a proposal from a row."""
-    values = {name: row[name] for name in _NAMES}
-    values |= {
-        "profile": FingerprintProfile(row["profile"]),
-        "type": ProposalType(row["type"]),
-        "state": ProposalState(row["state"]),
-        "held": HoldReason(row["held"]) if row["held"] else None,
-        "priority": ProposalPriority(row["priority"]),
-    }
-    return Proposal(**values)
+proposal_of = row_mapper(Proposal)
 
 
 def active_hold(held: HoldReason | None, until: datetime | None, now: datetime) -> HoldReason | None:
     """Return the hold reason while the hold lasts."""
     return None if until is not None and now > until else held
-
-
-def to_json_value(value: Any) -> Any:
-    """Convert a column value for JSON output."""
-    if isinstance(value, datetime):
-        return iso(value)
-    return str(value) if isinstance(value, UUID) else value
 
 
 class VerdictKind(StrEnum):
@@ -233,7 +214,7 @@ class VerdictInput:
     @property
     def fields(self) -> dict[str, Any]:
         """What is stored besides the kind and the note."""
-        given = {"of": to_json_value(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
+        given = {"of": to_json(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
         given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
         given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
         return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
@@ -274,15 +255,10 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
+        return record_json(self)
 
 
-_VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
-
-
-def verdict_of(row: Mapping[str, Any]) -> Verdict:
-    """Build a verdict from a row."""
-    return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": VerdictKind(row["kind"])})
+verdict_of = row_mapper(Verdict)
 
 
 class VerdictResult(StrEnum):
@@ -321,17 +297,10 @@ class AppliedEffect:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
-        return plain | {"changes": list(self.changes)}
+        return record_json(self)
 
 
-_EFFECT = tuple(each.name for each in fields(AppliedEffect))
-
-
-def effect_of(row: Mapping[str, Any]) -> AppliedEffect:
-    """Build an effect from a row."""
-    values = {name: row[name] for name in _EFFECT}
-    return AppliedEffect(**values | {"type": ProposalType(row["type"]), "changes": tuple(row["changes"])})
+effect_of = row_mapper(AppliedEffect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,15 +8,16 @@ whether a note helps.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from festinger.ids import Scope
 from festinger.memory.changes import LONGEST_CHAIN
+from festinger.records import row_mapper
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.queries import queries_of
 
@@ -45,14 +46,7 @@ async def load_current_memories(
     return {row["asked"]: current_memory_from_row(row) for row in rows}
 
 
-def current_memory_from_row(row: Mapping[str, Any]) -> CurrentMemory:
-    return CurrentMemory(
-        id=row["id"],
-        text=row["content"],
-        compressed=row["compressed"],
-        version=row["version"],
-        disputed=row["disputed"],
-    )
+current_memory_from_row = row_mapper(CurrentMemory, text="content")
 
 
 ADAPTER = "applies.safetensors"

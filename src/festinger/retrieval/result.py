@@ -6,13 +6,13 @@ place of a memory: they come last, as far as there is room.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.ids import Scope
+from festinger.records import record_json
 from festinger.retrieval.query import RecallQuery
 from festinger.text.budget import count_tokens
 
@@ -45,8 +45,7 @@ class RecallItem:
     """Cosine to the cue, for callers that judge by themselves; not exposed either."""
 
     def as_json(self) -> dict[str, Any]:
-        told = (each.name for each in fields(self) if each.name not in ("version", "cosine"))
-        return {name: _to_json(getattr(self, name)) for name in told}
+        return record_json(self, hide=("version", "cosine"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,22 +68,7 @@ class RecallResult:
         return f"nothing relevant remembered ({self.below_threshold} below the threshold)"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "items": [item.as_json() for item in self.items],
-            "abstained": self.abstained,
-            "below_threshold": self.below_threshold,
-            "degraded": list(self.degraded),
-            "took": self.took,
-        }
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, UUID):
-        return str(value)
-    return list(map(_to_json, value)) if isinstance(value, tuple) else value
+        return record_json(self)
 
 
 Texts = tuple[str, str | None]

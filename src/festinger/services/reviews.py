@@ -37,7 +37,6 @@ from festinger.proposals.model import (
     ReviewChannel,
     VerdictInput,
     VerdictKind,
-    to_json_value,
 )
 from festinger.proposals.producers import is_still_recurring
 from festinger.proposals.promotion import load_inbox_capacity
@@ -46,6 +45,7 @@ from festinger.proposals.verdicts import reviewers
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
 from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState
+from festinger.records import to_json
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -333,7 +333,7 @@ def _effect(proposal: Proposal, look: EffectPreview) -> Document:
 
 def _plain(value: Any) -> Any:
     """Convert a row's value to the form that interfaces return."""
-    return round(value, 3) if isinstance(value, float) else to_json_value(value)
+    return round(value, 3) if isinstance(value, float) else to_json(value)
 
 
 def _member(closed: type[Closed], text: str, noun: str) -> Closed:

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any
 
 from festinger.errors import BadFact, TooLarge
-from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -402,7 +402,7 @@ async def _is_new(
         concept=edge.id,
         parent=edge.parent_id,
         dim=edge.dim_id,
-        **because.columns(),
+        **cause_columns(because),
         outcome=outcome.value,
         is_explicit=is_explicit,
         moved=moved,

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NoSuchCue
-from festinger.ids import Cause, Origin, SpaceId
+from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.queries import queries_of
 from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
 from festinger.world.recollection import Claim
@@ -108,7 +108,7 @@ async def _add_cause(change: WorldChange, held: QuarantineEntry, sighting: Claim
         Q["add_quarantine_cause"],
         space=change.space,
         id=held.id,
-        **sighting.cause.columns(),
+        **cause_columns(sighting.cause),
         text_hash=sighting.text_hash,
         message=sighting.message,
         at=change.now,

@@ -14,7 +14,7 @@ from typing import Protocol
 from uuid import UUID
 
 from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
-from festinger.ids import Cause, Origin, SpaceId
+from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import IncomingStatement, open_conflict, rebase_conflicts
@@ -411,7 +411,7 @@ async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], said: Iter
         version=change.version,
     )
     because = first.cause
-    await change.transaction.run(Q["add_causes"], **triples, **said_so, **because.columns(), at=change.now)
+    await change.transaction.run(Q["add_causes"], **triples, **said_so, **cause_columns(because), at=change.now)
     await _keep_added(change, ids=ids, dims=dims)
     await _confirm(change, rows, statements)
 

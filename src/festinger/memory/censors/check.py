@@ -22,7 +22,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
-from festinger.ids import AgentId, Origin, Scope, SpaceId
+from festinger.ids import AgentId, Origin, Scope, SpaceId, cause_columns
 from festinger.judge.model import text_hash
 from festinger.memory.censors.censor import (
     Censor,
@@ -405,7 +405,7 @@ async def _record_trigger(
         space=scope.space,
         id=trigger,
         censor=match.censor.id,
-        **cause.columns(),
+        **cause_columns(cause),
         place=where.value,
         matched_by=match.matched_by.value,
         similarity=match.similarity,

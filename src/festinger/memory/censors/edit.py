@@ -37,6 +37,7 @@ from festinger.memory.censors.check import (
     round_cosine,
 )
 from festinger.memory.deps import MemoryDeps
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.regex import build_pattern_set, check_pattern, escape_pattern, is_prose, to_searchable
@@ -66,7 +67,7 @@ class CensorChangeResult:
     change: UUID | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {"censor": self.censor.as_json(), "change": str(self.change) if self.change else None}
+        return record_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
+from festinger.records import record_json, row_mapper
 from festinger.text.vocabulary import word_rarity
 from festinger.text.words import split_into_sentences
 
@@ -96,27 +96,10 @@ class EpisodeTurn:
     surfaced: tuple[MemoryId, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "seq": self.seq,
-            "id": str(self.turn_id),
-            "at": iso(self.at),
-            "role": self.role.value,
-            "origin": self.origin.value,
-            "content": self.content,
-            "surfaced": [str(each) for each in self.surfaced],
-        }
+        return record_json(self, turn_id="id")
 
 
-def turn_from_row(row: Mapping[str, Any]) -> EpisodeTurn:
-    return EpisodeTurn(
-        seq=row["seq"],
-        turn_id=row["turn_id"],
-        at=row["at"],
-        role=TurnRole(row["role"]),
-        origin=Origin(row["origin"]),
-        content=row["content"],
-        surfaced=tuple(row["surfaced"]),
-    )
+turn_from_row = row_mapper(EpisodeTurn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,20 +148,14 @@ class Episode:
 
     def as_json(self) -> dict[str, Any]:
         """Return the public JSON; lessons are shown as the memories that came from them."""
-        hidden = ("seq", "lessons", "prompt_hash")
-        return {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name not in hidden}
+        return record_json(self, hide=("seq", "lessons", "prompt_hash"))
 
 
-_NAMES = tuple(each.name for each in fields(Episode))
+_map_episode = row_mapper(Episode)
 
 
-def episode_from_row(row: Mapping[str, Any]) -> Episode:
-    values = {name: row[name] for name in _NAMES}
-    values["state"] = EpisodeState(row["state"])
-    values["closed_by"] = ClosedBy(row["closed_by"]) if row["closed_by"] else None
-    values["topics"] = tuple(row["topics"])
-    values["lessons"] = tuple(map(lesson_from_json, row["lessons"]))
-    return Episode(**values)
+def episode_from_row(row: dict[str, Any]) -> Episode:
+    return _map_episode(row | {"lessons": tuple(map(lesson_from_json, row["lessons"]))})
 
 
 def parse_state(name: str) -> EpisodeState:
@@ -188,14 +165,6 @@ def parse_state(name: str) -> EpisodeState:
     except ValueError as error:
         known = ", ".join(f"`{state}`" for state in EpisodeState)
         raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, UUID):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value
 
 
 SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL)

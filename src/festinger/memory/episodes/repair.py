@@ -21,6 +21,7 @@ from festinger.memory.episodes.summary import summarise_without_model
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.jobs import EMBED, SUMMARISE
 from festinger.memory.learn.statement import fold_hash, gist_hash
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
@@ -97,11 +98,7 @@ class TurnExclusionResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON kept in the change. The text of turns is kept by the turns alone."""
-        return {
-            "turns": [str(each) for each in self.turns],
-            "episodes": list(self.episodes),
-            "memories": list(self.memories),
-        }
+        return record_json(self)
 
 
 async def exclude_turns(

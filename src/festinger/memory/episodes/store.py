@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import aware, iso
+from festinger.clock import aware
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
@@ -32,6 +32,7 @@ from festinger.memory.episodes.episode import (
 )
 from festinger.memory.jobs import SUM_UP
 from festinger.memory.learn.statement import redact_input
+from festinger.records import record_json
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -418,7 +419,7 @@ class EpisodeLink:
     at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        return {"target": self.target, "id": str(self.target_id), "relation": self.relation, "at": iso(self.at)}
+        return record_json(self, target_id="id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -430,11 +431,7 @@ class EpisodeDetails:
     ties: tuple[EpisodeLink, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "episode": self.episode.as_json(),
-            "turns": [turn.as_json() for turn in self.turns],
-            "links": [tie.as_json() for tie in self.ties],
-        }
+        return record_json(self, ties="links")
 
 
 async def get_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:

@@ -45,6 +45,7 @@ from festinger.memory.erasure.selector import ErasureTargets, Selector, find_era
 from festinger.memory.jobs import FORGET_SAID, REMAKE, VACUUM
 from festinger.memory.learn.statement import Statement, fold_hash, gist_hash
 from festinger.memory.model import Memory, Status
+from festinger.records import record_json
 from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -195,9 +196,7 @@ class ErasureReport:
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        lists = ("erased", "derived", "remade", "trimmed", "predecessors", "retold")
-        shown: dict[str, Any] = {name: [str(each) for each in getattr(self, name)] for name in lists}
-        return shown | {"rows": dict(self.rows), "dry_run": self.dry_run}
+        return record_json(self)
 
 
 class _ErasureDryRun(Exception):

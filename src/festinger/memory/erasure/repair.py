@@ -33,6 +33,7 @@ from festinger.memory.erasure.replay import REPAIRED, replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
 from festinger.memory.jobs import REMAKE
 from festinger.memory.model import LIVE
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import build_erasure_patterns
@@ -91,14 +92,7 @@ class RepairReport:
         return counts | {"conflicts": self.conflicts, "elsewhere": self.elsewhere}
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            **{name: [str(each) for each in getattr(self, name)] for name in _LISTS},
-            "conflicts": self.conflicts,
-            "elsewhere": self.elsewhere,
-            "change": str(self.change) if self.change else None,
-            "forgotten": self.forgotten.as_json() if self.forgotten else None,
-            "dry_run": self.dry_run,
-        }
+        return record_json(self)
 
 
 _LISTS = ("locked", "restored", "retold", "remade", "summaries")

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from festinger.ids import cause_columns
 from festinger.memory.changes import ChangeDraft, Link, MemoryChangeOp, find_ancestors, find_linked_ids, write_change
 from festinger.memory.confidence import CauseCounts, MemoryUncountedReason, corroborate_belief, find_uncounted_reason
 from festinger.memory.deps import MemoryDeps
@@ -60,7 +61,7 @@ async def _check_uncounted(
     if memory.status is Status.HELD:
         return MemoryUncountedReason.HELD
     row = await transaction.one(
-        Q["counted_causes"], space=memory.space_id, memory=memory.id, **prepared.cause.columns()
+        Q["counted_causes"], space=memory.space_id, memory=memory.id, **cause_columns(prepared.cause)
     )
     counts = CauseCounts(of_cause=row["of_cause"], of_agent_today=row["of_agent_today"])
     return find_uncounted_reason(counts, is_own_derivation=await _is_own_derivation(transaction, memory, prepared))
@@ -92,7 +93,7 @@ async def _put_sighting(
         space=target.memory.space_id,
         id=sighting,
         memory=target.memory.id,
-        **prepared.cause.columns(),
+        **cause_columns(prepared.cause),
         trust=statement.trust,
         wording=statement.text,
         source=request.source,

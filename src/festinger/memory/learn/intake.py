@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import NotFound, Replayed
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope, cause_columns
 from festinger.memory.changes import find_ancestors, find_memories
 from festinger.memory.confidence import compute_trust
 from festinger.memory.deps import MemoryDeps
@@ -129,7 +129,7 @@ async def record_refusal(deps: MemoryDeps, transaction: Transaction, scope: Scop
         reason=refusal.reason,
         detail=refusal.detail[:200],
         text=redacted.text[:LONGEST_REFUSED],
-        **cause.columns(),
+        **cause_columns(cause),
         at=at,
     )
     await deps.outbox.emit(

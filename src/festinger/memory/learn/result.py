@@ -16,6 +16,7 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
 from festinger.memory.model import Action, Memory
 from festinger.memory.vectors import EMBEDDER
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 
 HTTP = {
@@ -83,30 +84,9 @@ class Learned:
         return await self._settle(timeout) or self
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memory": self.memory.as_json() if self.memory else None,
-            "action": self.action.value,
-            "matched": [
-                {
-                    "id": str(match.id),
-                    "similarity": match.similarity,
-                    "relation": match.relation.value,
-                    "confidence": match.confidence,
-                }
-                for match in self.matched
-            ],
-            "superseded": [str(each) for each in self.superseded],
-            "judgement": _judgement(self.judgement),
-            "conflict": str(self.conflict) if self.conflict else None,
-            "pending": self.pending,
-            "reasons": list(self.reasons),
-            "redactions": list(self.redactions),
-            "degraded": list(self.degraded),
-            "said": self.said,
-            "change": str(self.change) if self.change else None,
-            "refusal": str(self.refusal) if self.refusal else None,
-            **({"error": self.error.as_json()["error"]} if self.error else {}),
-        }
+        shown = record_json(self, hide=("judgement", "counted", "error", "_settle"))
+        error = {"error": self.error.as_json()["error"]} if self.error else {}
+        return shown | {"judgement": _judgement(self.judgement), **error}
 
 
 def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:

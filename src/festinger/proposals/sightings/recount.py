@@ -7,7 +7,7 @@ transaction.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -18,6 +18,7 @@ from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of, thresholds_for
 from festinger.proposals.model import DECIDED_FOR, HoldReason, Proposal, load_family, proposal_of
 from festinger.proposals.sightings.model import SightingExclusionReason, Suggestion
+from festinger.records import row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -91,15 +92,7 @@ def reassign_votes(
     return found
 
 
-def vote_group_of(row: Mapping[str, Any]) -> VoteGroup:
-    return VoteGroup(
-        agent=row["agent_id"],
-        day=row["day"],
-        origin=Origin(row["origin"]),
-        sessions=row["sessions"],
-        first_at=row["first_at"],
-        last_at=row["last_at"],
-    )
+vote_group_of = row_mapper(VoteGroup, agent="agent_id")
 
 
 Q = queries_of("festinger.proposals")

@@ -39,6 +39,7 @@ from festinger.proposals.sightings.fingerprint import (
     suggest_relation,
 )
 from festinger.proposals.sightings.recount import emit_held, event_subject, recount
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
@@ -326,7 +327,7 @@ class FingerprintComparison:
     why: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"a": self.a, "b": self.b, "only_a": list(self.only_a), "only_b": list(self.only_b), "why": self.why}
+        return record_json(self)
 
 
 def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:

@@ -49,6 +49,7 @@ from festinger.proposals.verdicts.rules import (
     result_for_error,
     select_verdict,
 )
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secrets import remove_secrets
@@ -215,7 +216,7 @@ class BatchVerdictResult:
     detail: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return {"id": str(self.proposal), "result": self.result, "detail": self.detail}
+        return record_json(self, proposal="id")
 
 
 async def decide_many(office: ReviewDeps, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,8 @@ from uuid import UUID
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.deps import ProposalDeps, ReviewDeps
-from festinger.proposals.model import Author, IdentityProof, to_json_value
+from festinger.proposals.model import Author, IdentityProof
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -49,16 +50,10 @@ class Reviewer:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface: codes are only counted."""
-        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
-        return plain | {"codes": len(self.codes)}
+        return record_json(self) | {"codes": len(self.codes)}
 
 
-_NAMES = tuple(each.name for each in fields(Reviewer))
-
-
-def reviewer_of(row: Mapping[str, Any]) -> Reviewer:
-    """Build a reviewer from a row."""
-    return Reviewer(**{name: row[name] for name in _NAMES} | {"codes": tuple(row["codes"])})
+reviewer_of = row_mapper(Reviewer)
 
 
 async def list_reviewers(deps: ProposalDeps, space: SpaceId) -> list[Reviewer]:
