@@ -70,6 +70,14 @@ class Action(StrEnum):
     REFUSED = "refused"
 
 
+class CandidateStatus(StrEnum):
+    """The states in which a memory is a candidate."""
+
+    ACTIVE = "active"
+    HELD = "held"
+    QUARANTINED = "quarantined"
+
+
 class SourceTag(StrEnum):
     """How a memory came in."""
 
@@ -164,6 +172,11 @@ class Memory:
     @property
     def belief(self) -> Belief:
         return belief_from_row({each.name: getattr(self, each.name) for each in fields(self)})
+
+    @property
+    def standing(self) -> CandidateStatus:
+        """Its state for decisions; only live memories have one."""
+        return CandidateStatus(self.status.value)
 
     @property
     def is_live(self) -> bool:
