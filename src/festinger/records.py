@@ -10,8 +10,10 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 from festinger.clock import iso
+from festinger.errors import BadInput
 
 Record = TypeVar("Record")
+Choice = TypeVar("Choice", bound=Enum)
 Convert = Callable[[Any], Any]
 
 
@@ -56,6 +58,15 @@ def _find_converter(hint: Any) -> Convert | None:
 
 def _convert_each(convert: Convert, values: Any) -> tuple[Any, ...]:
     return tuple(map(convert, values))
+
+
+def parse_choice(choices: type[Choice], text: str, noun: str, *, hint: str = "Say") -> Choice:
+    """Parse a member of an enum. Raises `BadInput` with the list of members."""
+    try:
+        return choices(text)
+    except ValueError as error:
+        known = ", ".join(f"`{each.value}`" for each in choices)
+        raise BadInput(f"`{text[:40]}` is no {noun}.", hint=f"{hint} {known}.") from error
 
 
 def to_json(value: Any) -> Any:

@@ -41,6 +41,7 @@ class NewEvent:
     agent: AgentId | None = None
     session: SessionId | None = None
     trace: TraceId | None = None
+    caused_by: EventId | None = None
 
 
 class DeliveryState(StrEnum):

@@ -114,34 +114,23 @@ class Outbox:
 
         `trace` defaults to the request that is being served.
         """
-        shape = find_schema(name)
-        check_payload(name, shape, payload)
+        check_payload(name, find_schema(name), payload)
         await transaction.run(Q["lock_subject"], space=space, subject=subject)
-        event = Event(
-            id=EventId(self._new_id()),
-            seq=0,
-            name=name,
-            version=shape.version,
-            space=space,
-            subject=subject,
-            agent=agent,
-            session=session,
-            trace=trace or _present_trace(),
-            caused_by=caused_by,
-            payload=dict(payload),
-            at=self.clock(),
+        new_event = NewEvent(
+            name=name, subject=subject, payload=payload, agent=agent, session=session, trace=trace, caused_by=caused_by
         )
+        event = self._event(new_event, space=space, at=self.clock())
         return await self._write(transaction, event)
 
-    async def emit_all(self, transaction: Transaction, happenings: Sequence[NewEvent], *, space: SpaceId) -> None:
+    async def emit_all(self, transaction: Transaction, new_events: Sequence[NewEvent], *, space: SpaceId) -> None:
         """Like `emit`, for many events in order: three round trips, however many there are."""
-        if not happenings:
+        if not new_events:
             return
-        for happening in happenings:
-            check_payload(happening.name, find_schema(happening.name), happening.payload)
-        await self.hold(transaction, [each.subject for each in happenings], space=space)
+        for new_event in new_events:
+            check_payload(new_event.name, find_schema(new_event.name), new_event.payload)
+        await self.hold(transaction, [each.subject for each in new_events], space=space)
         now = self.clock()
-        events = [self._event(each, space=space, at=now) for each in happenings]
+        events = [self._event(each, space=space, at=now) for each in new_events]
         asked = [delivery for event in events for delivery in self._deliveries(event)]
         await transaction.one(
             Q["write_events"],
@@ -186,19 +175,19 @@ class Outbox:
             return None
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
-    def _event(self, happening: NewEvent, *, space: SpaceId, at: datetime) -> Event:
+    def _event(self, new_event: NewEvent, *, space: SpaceId, at: datetime) -> Event:
         return Event(
             id=EventId(self._new_id()),
             seq=0,
-            name=happening.name,
-            version=find_schema(happening.name).version,
+            name=new_event.name,
+            version=find_schema(new_event.name).version,
             space=space,
-            subject=happening.subject,
-            agent=happening.agent,
-            session=happening.session,
-            trace=happening.trace or _present_trace(),
-            caused_by=None,
-            payload=happening.payload,
+            subject=new_event.subject,
+            agent=new_event.agent,
+            session=new_event.session,
+            trace=new_event.trace or _present_trace(),
+            caused_by=new_event.caused_by,
+            payload=dict(new_event.payload),
             at=at,
         )
 
@@ -251,9 +240,9 @@ async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str,
         key = {"space": space, "event": UUID(event), "subscriber": subscriber}
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
             return False
-        told = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
-        with bind_request(told.trace):
-            await _subscription(outbox, told, subscriber).operation(transaction, told)
+        found = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
+        with bind_request(found.trace):
+            await _subscription(outbox, found, subscriber).operation(transaction, found)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
 

@@ -16,12 +16,12 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import BadInput, NotFound, Refused
+from festinger.errors import NotFound, Refused
 from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_id
 from festinger.memory.confidence import Belief
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
-from festinger.records import record_json, row_mapper
+from festinger.records import parse_choice, record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -175,11 +175,7 @@ change_from_row = row_mapper(Change)
 
 def parse_op(name: str) -> MemoryChangeOp:
     """Parse a kind of change. Raises `BadInput`."""
-    try:
-        return MemoryChangeOp(name)
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in MemoryChangeOp)
-        raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error
+    return parse_choice(MemoryChangeOp, name, "kind of change")
 
 
 STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "valid_to", "immutable")

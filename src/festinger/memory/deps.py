@@ -58,7 +58,9 @@ class MemoryJudge(Protocol):
         """Drop the waiting pairs of a memory that is gone."""
         ...
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
+    async def overrule(
+        self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
+    ) -> UUID:
         """Store a person's decision on a pair, overriding all earlier judgements."""
         ...
 
@@ -242,16 +244,18 @@ class MemoryDeps:
 class MemoryCascade(Cascade):
     """The cascade, which also stores people's decisions about memories."""
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
+    async def overrule(
+        self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
+    ) -> UUID:
         kept, _ = await save_person_decision(
             self.deps,
             transaction,
             space,
             pair,
-            name=said.judge.removeprefix(PERSON),
-            relation=said.relation,
-            current=said.current,
-            reasoning=said.reasoning,
+            name=judgement.judge.removeprefix(PERSON),
+            relation=judgement.relation,
+            current=judgement.current,
+            reasoning=judgement.reasoning,
         )
         return kept
 

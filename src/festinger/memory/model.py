@@ -11,10 +11,9 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.confidence import Belief, Weight
-from festinger.records import record_json, row_mapper
+from festinger.records import parse_choice, record_json, row_mapper
 
 
 class Kind(StrEnum):
@@ -95,11 +94,7 @@ def parse_kind(name: str) -> Kind:
     lowered = name.strip().lower()
     if lowered in ALIASES:
         return ALIASES[lowered]
-    try:
-        return Kind(lowered)
-    except ValueError as error:
-        known = ", ".join(f"`{kind}`" for kind in Kind)
-        raise BadInput(f"`{name[:40]}` is no kind of memory.", hint=f"The kinds are {known}.") from error
+    return parse_choice(Kind, lowered, "kind of memory", hint="The kinds are")
 
 
 def comparable_kinds(kind: Kind) -> tuple[Kind, ...]:
@@ -171,7 +166,8 @@ class Memory:
 
     @property
     def belief(self) -> Belief:
-        return belief_from_row({each.name: getattr(self, each.name) for each in fields(self)})
+        own = {each.name: getattr(self, each.name) for each in fields(Belief) if each.name != "weight"}
+        return Belief(**own, weight=self.weight)
 
     @property
     def standing(self) -> CandidateStatus:
@@ -196,33 +192,7 @@ def scope_of_memory(memory: Memory) -> Scope:
     return Scope(space=memory.space_id, agent=agent, session=session)
 
 
-def belief_from_row(row: Mapping[str, Any]) -> Belief:
-    """Build the belief in a memory from its row."""
-    return Belief(
-        confidence=row["confidence"],
-        evidence_count=row["evidence_count"],
-        corroborations=row["corroborations"],
-        contradictions=row["contradictions"],
-        passive_count=row["passive_count"],
-        confidence_anchor=row["confidence_anchor"],
-        confidence_ceiling=row["confidence_ceiling"],
-        weight_ceiling=row["weight_ceiling"],
-        weight=Weight(alpha=row["weight_alpha"], beta=row["weight_beta"]),
-        immutable=row["immutable"],
-    )
-
-
 def belief_columns(belief: Belief) -> dict[str, Any]:
     """Convert a belief to its columns."""
-    return {
-        "confidence": belief.confidence,
-        "evidence_count": belief.evidence_count,
-        "corroborations": belief.corroborations,
-        "contradictions": belief.contradictions,
-        "passive_count": belief.passive_count,
-        "confidence_anchor": belief.confidence_anchor,
-        "confidence_ceiling": belief.confidence_ceiling,
-        "weight_ceiling": belief.weight_ceiling,
-        "weight_alpha": belief.weight.alpha,
-        "weight_beta": belief.weight.beta,
-    }
+    own = {each.name: getattr(belief, each.name) for each in fields(Belief) if each.name not in ("weight", "immutable")}
+    return own | {"weight_alpha": belief.weight.alpha, "weight_beta": belief.weight.beta}

@@ -83,12 +83,12 @@ def _parse_moment(asked: Mapping[str, str], name: str) -> datetime | None:
     return read_moment(asked[name].replace(" ", "+")) if asked.get(name) else None
 
 
-def _parse_list(names: type[Name], given: str) -> list[Name]:
+def _parse_list(names: type[Name], text: str) -> list[Name]:
     try:
-        return [names(each) for each in given.split(",") if each]
+        return [names(each) for each in text.split(",") if each]
     except ValueError as error:
         known = ", ".join(f"`{each}`" for each in names)
-        raise BadInput(f"`{given[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
+        raise BadInput(f"`{text[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
 
 
 Q = queries_of("festinger.memory")
@@ -312,11 +312,11 @@ async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
         near = await find_memories(transaction, scope.space, ids)
-        said = await list_sightings(transaction, scope.space, found.id)
+        sightings = await list_sightings(transaction, scope.space, found.id)
         changes = await changes_of(transaction, scope.space, [memory])
     return Why(
         memory=found,
-        said=said,
+        said=sightings,
         derives_from=_linked(links, near, found.id, Link.DERIVES_FROM),
         supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
         supersedes=_linked(links, near, found.id, Link.SUPERSEDES),

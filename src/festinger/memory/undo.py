@@ -150,8 +150,8 @@ async def _undo_supersede(
         await update_state(transaction, everybody[new], at=deps.clock(), status=Status.ARCHIVED, pending=False)
     for old in olds:
         pair = build_memory_pair(everybody[old], everybody[new])
-        said = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
-        await deps.panel.overrule(transaction, space, pair, said)
+        judgement = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
+        await deps.panel.overrule(transaction, space, pair, judgement)
 
 
 async def _undo_merge(
@@ -172,8 +172,8 @@ async def _undo_merge(
     )
     await remove_links(transaction, stays.space_id, duplicate, Link.SAME_AS, to=[into], at=now)
     pair = build_memory_pair(stays, present[duplicate])
-    said = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
-    await deps.panel.overrule(transaction, stays.space_id, pair, said)
+    judgement = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
+    await deps.panel.overrule(transaction, stays.space_id, pair, judgement)
 
 
 async def _undo_edit(

@@ -45,7 +45,7 @@ class CapturedTurn:
     """A turn of a session as it was captured."""
 
     exchanges: tuple[PastExchange, ...]
-    said: str
+    text: str
     """The person's message that began it."""
 
     @property
@@ -63,31 +63,31 @@ async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event
     exchanges = exchanges[: upto[-1] + 1] if upto else exchanges
     if not any(each.recollection for each in exchanges):
         return
-    said = await session_messages(transaction, event.space, session)
-    turns = group_turns(exchanges, said)
+    messages = await session_messages(transaction, event.space, session)
+    turns = group_turns(exchanges, messages)
     scope = Scope(space=event.space, agent=event.agent or AgentId("default"), session=session)
     reporter = Reporter(scope=scope, name=REPORTER, door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
-    if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].said:
+    if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].text:
         ttl = timedelta(seconds=deps.terms(event.space).proposal_ttl_s)
         if turns[-1].exchanges[0].at - turns[-2].exchanges[-1].at <= ttl:
-            await _infer_turn(deps, transaction, reporter, turns[-2], said, next_message=turns[-1].said)
+            await _infer_turn(deps, transaction, reporter, turns[-2], messages, next_message=turns[-1].text)
     if turns:
-        await _infer_turn(deps, transaction, reporter, turns[-1], said)
+        await _infer_turn(deps, transaction, reporter, turns[-1], messages)
 
 
-def group_turns(exchanges: Sequence[PastExchange], said: Sequence[StoredMessage]) -> list[CapturedTurn]:
+def group_turns(exchanges: Sequence[PastExchange], messages: Sequence[StoredMessage]) -> list[CapturedTurn]:
     """Group the exchanges of a session into turns: each begins where a person spoke."""
     spoken: dict[UUID, list[str]] = {}
-    for message in said:
+    for message in messages:
         if message.origin is Origin.PERSON and message.role == "user":
             spoken.setdefault(message.exchange, []).append(message.text)
     turns: list[CapturedTurn] = []
     for each in exchanges:
         words = "\n".join(spoken.get(each.id, ()))
         if words or not turns:
-            turns.append(CapturedTurn(exchanges=(each,), said=words))
+            turns.append(CapturedTurn(exchanges=(each,), text=words))
         else:
-            turns[-1] = CapturedTurn(exchanges=(*turns[-1].exchanges, each), said=turns[-1].said)
+            turns[-1] = CapturedTurn(exchanges=(*turns[-1].exchanges, each), text=turns[-1].text)
     return turns
 
 
@@ -96,7 +96,7 @@ async def _infer_turn(
     transaction: Transaction,
     reporter: Reporter,
     turn: CapturedTurn,
-    said: Sequence[StoredMessage],
+    messages: Sequence[StoredMessage],
     *,
     next_message: str = "",
 ) -> None:
@@ -108,7 +108,7 @@ async def _infer_turn(
     known = await find_memories(transaction, reporter.scope.space, memories)
     if not next_message:
         await _record_injected(deps, transaction, reporter, shown, known, turn)
-    read = infer_turn(_build_turn(turn, ids, known, said, next_message=next_message))
+    read = infer_turn(_build_turn(turn, ids, known, messages, next_message=next_message))
     if not next_message:
         OUTCOMES_UNREADABLE.inc(len(read.unreadable))
     await _report_inferred(deps, transaction, reporter, read, turn=turn, shown=shown)
@@ -120,8 +120,8 @@ async def _load_injected_notes(transaction: Transaction, scope: Scope, turn: Cap
     for each in turn.exchanges:
         if each.recollection is None:
             continue
-        told = await event_history(transaction, space=scope.space, trace=each.request, names=[INJECTED], limit=1)
-        shown |= {each.recollection: [note["id"] for event in told for note in event.payload["notes"]]}
+        events = await event_history(transaction, space=scope.space, trace=each.request, names=[INJECTED], limit=1)
+        shown |= {each.recollection: [note["id"] for event in events for note in event.payload["notes"]]}
     return {recollection: notes for recollection, notes in shown.items() if notes}
 
 
@@ -134,8 +134,8 @@ async def _record_injected(
     turn: CapturedTurn,
 ) -> None:
     """Record what was surfaced, the first time that its turn is read."""
-    told = await transaction.all(Q["surfaced_by_any"], space=reporter.scope.space, recalls=sorted(shown))
-    before = {row["recall_id"] for row in told}
+    rows = await transaction.all(Q["surfaced_by_any"], space=reporter.scope.space, recalls=sorted(shown))
+    before = {row["recall_id"] for row in rows}
     for recollection, notes in shown.items():
         ids = [found for note in notes if (found := parse_memory_id(note)) in known]
         if ids and recollection not in before:
@@ -154,15 +154,15 @@ def _build_turn(
     turn: CapturedTurn,
     ids: Sequence[str],
     known: Mapping[MemoryId, Memory],
-    said: Sequence[StoredMessage],
+    messages: Sequence[StoredMessage],
     *,
     next_message: str,
 ) -> TurnInferenceInput:
     mine = {each.id for each in turn.exchanges}
     replies = {each.reply for each in turn.exchanges}
     first = turn.exchanges[0].at
-    request = [each.text for each in said if each.id not in replies and (each.exchange in mine or each.at <= first)]
-    reply = [each.text for each in said if each.id in replies]
+    request = [each.text for each in messages if each.id not in replies and (each.exchange in mine or each.at <= first)]
+    reply = [each.text for each in messages if each.id in replies]
     calls = [str(call.get("arguments", "")) for each in turn.exchanges for call in each.tool_calls]
     return TurnInferenceInput(
         notes=tuple(found for id_ in dict.fromkeys(ids) if (found := build_note(id_, known)) is not None),
@@ -209,7 +209,7 @@ async def _report_inferred(
     await _enqueue_corrections(deps, transaction, reporter.scope, read)
     terms, by_note = deps.terms(reporter.scope.space), _recollection_by_note(shown)
     requests = {each.recollection: each.request for each in turn.exchanges}
-    told = [
+    events = [
         NewEvent(
             name=INFERRED,
             subject=f"session:{reporter.scope.session}",
@@ -226,7 +226,7 @@ async def _report_inferred(
         )
         for each in fresh
     ]
-    await deps.outbox.emit_all(transaction, told, space=reporter.scope.space)
+    await deps.outbox.emit_all(transaction, events, space=reporter.scope.space)
 
 
 async def _enqueue_corrections(
@@ -254,8 +254,8 @@ async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: C
 
 async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
     """Return the last outcome inferred for each edge given to a request."""
-    told = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
-    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
+    events = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
+    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(events)}
     return {note: outcome for note, outcome in found.items() if parse_memory_id(note) is None}
 
 

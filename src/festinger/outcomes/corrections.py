@@ -108,7 +108,7 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
         note = (await find_memories(transaction, space, [memory])).get(row["memory_id"])
     if note is None or not note.is_live:
         return None
-    given = LearnRequest(
+    request = LearnRequest(
         text=row["said"],
         subject=note.subject,
         kind=note.kind,
@@ -118,7 +118,7 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
         key=f"correction:{row['id']}",
     )
     scope = Scope(space=space, agent=AgentId(row["agent_id"]), session=session)
-    learned = await learn(deps.memory, scope, given)
+    learned = await learn(deps.memory, scope, request)
     # The new memory holds the text now, and it is forgotten with it: nothing else may keep it.
     await deps.store.run(Q["drop_correction"], space=space, id=row["id"])
     return learned
@@ -160,8 +160,8 @@ async def supersede_contradicted(
         newer = found.get(new)
         if newer is None or newer.agent_id not in (None, reporter.scope.agent) or old not in found:
             continue
-        said = judgement_from_successor(reporter)
-        opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=said)
+        judgement = judgement_from_successor(reporter)
+        opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=judgement)
         await apply_judgements_in_transaction(
             deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
         )

@@ -99,7 +99,7 @@ class OutcomeContext:
     counted: Mapping[ReportSource, int] = field(default_factory=dict)
     replaces: tuple[Mapping[str, Any], ...] = ()
     """Outcomes of the same turn that this report replaces."""
-    told: bool = False
+    was_explicit: bool = False
     """Whether an explicit outcome was already reported for the same turn."""
 
 
@@ -138,7 +138,7 @@ async def load_outcome_contexts(
             partitions=partitions[id_],
             counted=counted.get(id_, {}),
             replaces=tuple(replaces.get(id_, ())),
-            told=any(row["how"] == ReportSource.EXPLICIT for row in earlier.get(id_, ())),
+            was_explicit=any(row["how"] == ReportSource.EXPLICIT for row in earlier.get(id_, ())),
         )
         for id_, memory in memories.items()
     }

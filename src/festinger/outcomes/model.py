@@ -48,9 +48,9 @@ class ReportSource(StrEnum):
         return self in (ReportSource.SELF, ReportSource.INFERRED)
 
 
-def validate_outcomes(given: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
+def validate_outcomes(outcomes: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
     """Validate outcomes by id; one unknown label refuses all of them. Raises `UnknownOutcome`."""
-    return {str(id_): _validate_outcome(str(id_), label) for id_, label in given.items()}
+    return {str(id_): _validate_outcome(str(id_), label) for id_, label in outcomes.items()}
 
 
 def _validate_outcome(id_: str, label: Any) -> NoteOutcome:
@@ -130,14 +130,14 @@ class OutcomeReport:
 def build_outcome_report(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> OutcomeReport:
     """Build and validate a report: every label, also of ids outside `memories`, and every credit."""
     checked = validate_outcomes(outcomes)
-    told = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
-    if told.credit is not None:
-        credit = {str(id_): share for id_, share in told.credit.items()}
+    report = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
+    if report.credit is not None:
+        credit = {str(id_): share for id_, share in report.credit.items()}
         credit_shares(list(credit), credit)
-        told = replace(told, credit=credit)
-    if told.key is not None and not 0 < len(told.key) <= LONGEST_KEY:
+        report = replace(report, credit=credit)
+    if report.key is not None and not 0 < len(report.key) <= LONGEST_KEY:
         raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
-    return replace(told, superseded_by={str(old): str(new) for old, new in told.superseded_by.items()})
+    return replace(report, superseded_by={str(old): str(new) for old, new in report.superseded_by.items()})
 
 
 def id_of(memory: Any) -> str:

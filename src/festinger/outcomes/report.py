@@ -79,8 +79,8 @@ async def save_report(
     await _resolve_surfacings(transaction, reporter, decided, at)
     await _resolve_predictions(transaction, reporter, decided, at)
     deps.step("resolved")
-    told = [each for one in decided for each in report_events(deps, reporter, one, cause)]
-    await deps.outbox.emit_all(transaction, told, space=space)
+    events = [each for one in decided for each in report_events(deps, reporter, one, cause)]
+    await deps.outbox.emit_all(transaction, events, space=space)
     deps.step("told")
 
 
@@ -289,12 +289,12 @@ async def observe_in(
     known = await load_outcome_contexts(deps, transaction, reporter, report, memories=reached, cause=cause, now=now)
     deps.step("gathered")
     if reporter.how.is_passive:
-        skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.told}
-        known = {id_: each for id_, each in known.items() if not each.told}
+        skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.was_explicit}
+        known = {id_: each for id_, each in known.items() if not each.was_explicit}
     terms = deps.terms(reporter.scope.space)
     # A direct report about an edge counts in full; an inferred one shares credit with the memories beside it.
-    beside = named.edges if reporter.how.is_passive else ()
-    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=beside)
+    edges = named.edges if reporter.how.is_passive else ()
+    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=edges)
     await save_report(deps, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
     await supersede_contradicted(deps, transaction, reporter, report, held=reached)
     moved = await observe_edges(deps, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit)

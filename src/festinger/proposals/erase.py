@@ -113,9 +113,9 @@ async def reinstate_sightings(
     rows = await transaction.all(
         Q["mark_sightings"], space=space, ids=[id_ for id_, _ in marks], because=[why for _, why in marks]
     )
-    said = [row for row in rows if str(row["id"]) in because]
+    sightings = [row for row in rows if str(row["id"]) in because]
     for root, mine in (await _group_by_root(transaction, space, rows)).items():
-        times = sum(row["times"] for row in mine if row in said)
+        times = sum(row["times"] for row in mine if row in sightings)
         await recount(deps, transaction, space, root, said=times)
     for id_, was in kept.get("waiting", {}).items():
         await transaction.run(Q["stand_before_person"], space=space, id=UUID(id_), **was)

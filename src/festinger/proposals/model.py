@@ -16,10 +16,10 @@ from typing import Any, NewType
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import BadInput, FestingerError, NotFound
+from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
-from festinger.records import record_json, row_mapper, to_json
+from festinger.records import parse_choice, record_json, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -214,10 +214,10 @@ class VerdictInput:
     @property
     def fields(self) -> dict[str, Any]:
         """What is stored besides the kind and the note."""
-        given = {"of": to_json(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
-        given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
-        given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
-        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
+        values = {"of": to_json(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
+        values |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
+        values |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
+        return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,11 +327,7 @@ class DecideResult:
 
 def parse_verdict_kind(text: str) -> VerdictKind:
     """Parse a verdict kind in any case, with a space, `-` or `_` between words. Raises `BadInput`."""
-    try:
-        return VerdictKind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in VerdictKind)
-        raise BadInput(f"`{text[:40]}` is no verdict.", hint=f"Say {known}.") from error
+    return parse_choice(VerdictKind, "_".join(text.casefold().replace("-", " ").replace("_", " ").split()), "verdict")
 
 
 Q = queries_of("festinger.proposals")

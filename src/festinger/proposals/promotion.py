@@ -120,13 +120,13 @@ async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId,
         readings=json.dumps([{**each, "what": ""} for each in run.readings]),
     )
     if not run.dry_run:
-        told = {name: run.counts[name] for name in ("considered", "promoted", "too_few", "too_new")}
+        counts = {name: run.counts[name] for name in ("considered", "promoted", "too_few", "too_new")}
         await deps.outbox.emit(
             transaction,
             "promotion_run_finished",
             space=space,
             subject="promotion",
-            payload={"run": str(run.id), **told, "paused_because": run.paused_because},
+            payload={"run": str(run.id), **counts, "paused_because": run.paused_because},
         )
 
 

@@ -106,9 +106,9 @@ async def record_co_access(
     """Record which memories were recalled together or in sequence; returns how many pairs counted."""
     now = deps.clock()
     before = await _previous_recall_hits(transaction, scope, recall=recall, now=now)
-    beside = pairs_within_recall(memories)
-    after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(beside)]
-    pairs = beside + after
+    within = pairs_within_recall(memories)
+    after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(within)]
+    pairs = within + after
     if not pairs:
         return 0
     rows = await transaction.all(
@@ -116,7 +116,7 @@ async def record_co_access(
         space=scope.space,
         one=[pair[0] for pair in pairs],
         other=[pair[1] for pair in pairs],
-        together=[1] * len(beside) + [0] * len(after),
+        together=[1] * len(within) + [0] * len(after),
         at=now,
         cause=cause_key(scope.cause(Origin.SYSTEM, now)),
     )

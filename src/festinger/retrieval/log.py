@@ -39,8 +39,8 @@ def explain_hit(
 ) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
-    told: dict[str, Any] = {
-        "arms": dict(hit.places),
+    facts: dict[str, Any] = {
+        "arms": dict(hit.ranks),
         "cosine": _rounded(each.cosine),
         "bm25": _rounded(hit.bm25),
         "terms": terms,
@@ -77,7 +77,7 @@ def explain_hit(
         "event_time": iso(each.event_time) if each.event_time else None,
         "version": each.version,
     }
-    known = {name: value for name, value in told.items() if value is not None}
+    known = {name: value for name, value in facts.items() if value is not None}
     return {**known, "sentence": explanation_sentence(hit, terms, bar=bar)}
 
 
@@ -146,7 +146,7 @@ class RecallTrace:
     def searched_for(self) -> list[UUID]:
         """The memories returned, without those only associated: they say nothing new about links."""
         shown = (self.hits[place] for place in self.shown)
-        return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.places]
+        return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.ranks]
 
 
 async def record_recall(

@@ -167,7 +167,7 @@ async def recall(
         model = probe.model.name if probe else ""
         deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
     if counts and shows:
-        return append_extras(answer.recalled, await deps.beside(scope, query), query)
+        return append_extras(answer.recalled, await deps.extras(scope, query), query)
     return answer.recalled
 
 
@@ -233,13 +233,13 @@ def _apply_gate(
 
 def _fill_items(answer: RecallTrace, query: RecallQuery, *, took: float) -> RecallTrace:
     items = tuple(
-        _build_item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if query.explain else None)
+        _build_item(answer.hits[place], text, bar=answer.bar, why=answer.why(place) if query.explain else None)
         for place, text in answer.shown.items()
     )
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
 
 
-def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapping[str, object] | None) -> RecallItem:
+def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, why: Mapping[str, object] | None) -> RecallItem:
     each = hit.candidate
     return RecallItem(
         id=each.ref,
@@ -261,7 +261,7 @@ def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapp
         version=each.version,
         cosine=each.best,
         also=hit.also,
-        why=told,
+        why=why,
     )
 
 

@@ -117,8 +117,8 @@ async def reinforce_hits(
         Q["moved_by_recalls"], space=scope.space, memories=list(held), reason=REASON, cause=cause_key(cause)
     )
     moved = {row["id"]: row for row in rows}
-    given = {hits[at].candidate.ref for at in shown}
-    first = [hit for hit in found[:BEST] if hit.candidate.ref in given]
+    shown_ids = {hits[at].candidate.ref for at in shown}
+    first = [hit for hit in found[:BEST] if hit.candidate.ref in shown_ids]
     settings = deps.terms(scope.space).retrieval
     best = _open_to(first, held, moved, lambda hit: WOKEN if is_dormant(hit.candidate, settings) else RAISED)
     missed = _open_to(found[BEST:], held, moved, lambda _hit: LOWERED)

@@ -93,7 +93,7 @@ def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[
     return shown
 
 
-Beside = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
+LoadExtras = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
 """Returns items of other packages for a query, the most fitting first."""
 
 
@@ -102,13 +102,13 @@ async def null_extras(_place: Scope, _query: RecallQuery) -> Sequence[RecallItem
     return ()
 
 
-def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
+def append_extras(recalled: RecallResult, extras: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
     """Append as many extra items as there is room for."""
     left = query.limit - len(recalled.items)
-    if not beside or left <= 0:
+    if not extras or left <= 0:
         return recalled
-    said = sum(count_tokens(item.text) for item in recalled.items)
-    tokens = None if query.tokens is None else max(0, query.tokens - said)
-    fitting = pack_hits([(item.text, None) for item in beside], tokens=tokens, limit=left)
-    items = tuple(replace(beside[place], text=text) for place, text in fitting)
+    used = sum(count_tokens(item.text) for item in recalled.items)
+    tokens = None if query.tokens is None else max(0, query.tokens - used)
+    fitting = pack_hits([(item.text, None) for item in extras], tokens=tokens, limit=left)
+    items = tuple(replace(extras[place], text=text) for place, text in fitting)
     return replace(recalled, items=(*recalled.items, *items), abstained=recalled.abstained and not items)

@@ -172,14 +172,14 @@ async def search_arms(
 ) -> ArmHits:
     """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
     chosen = choose_query_parts(query, read, size if probe else None, few=few)
-    given = _search_parameters(scope, query, read=read, probe=probe, settings=settings)
+    parameters = _search_parameters(scope, query, read=read, probe=probe, settings=settings)
     statement = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
-        rows = await transaction.all(statement.only(chosen), **given, few=few)
-        if is_incomplete_search(rows, chosen, near=given["near"]):
+        rows = await transaction.all(statement.only(chosen), **parameters, few=few)
+        if is_incomplete_search(rows, chosen, near=parameters["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
             await transaction.plan(PlanMode.ANEW)
-            rows = await transaction.all(statement.only(chosen), **given, few=few)
+            rows = await transaction.all(statement.only(chosen), **parameters, few=few)
     rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
@@ -366,12 +366,12 @@ def describe_missing_vectors(size: CorpusSize | None) -> list[str]:
     """Name what cannot be found by meaning for lack of vectors."""
     if size is None:
         return []
-    told = []
+    notes = []
     if size.vectors < size.memories:
-        told.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
+        notes.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
     if missing := max(size.turns - size.parts, size.bare):
-        told.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
-    return told
+        notes.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
+    return notes
 
 
 MOST_SEEDS = 5

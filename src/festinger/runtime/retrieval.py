@@ -151,7 +151,7 @@ def build_recall(app: "App") -> RecallService:
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
-        beside=beside,
+        extras=beside,
     )
     return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 

@@ -122,7 +122,7 @@ async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCo
 async def _admit(
     change: WorldChange, held: QuarantineEntry, *, votes: QuarantineVoteCounts, because: Cause, message: str | None
 ) -> StatementResult:
-    said = WorldStatement(
+    statement = WorldStatement(
         concept=held.concept,
         parent=held.parent,
         dimension=held.dim,
@@ -133,7 +133,7 @@ async def _admit(
         message=message,
         from_quarantine=because.origin is not Origin.PERSON,
     )
-    stated = await apply_statement_in(change, said)
+    stated = await apply_statement_in(change, statement)
     await _decide(change, held, "admitted")
     await _tell(change, "cue_admitted", held, votes)
     return stated

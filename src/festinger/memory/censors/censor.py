@@ -138,15 +138,15 @@ def is_mostly_wrong(censor: Censor) -> bool:
 
 def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
     """Parse text kinds, each once. Raises `BadInput` with the list of known kinds."""
-    given = (names,) if isinstance(names, str) else tuple(names)
+    wanted = (names,) if isinstance(names, str) else tuple(names)
     known = {where.value: where for where in CensorTextKind}
-    if not given or not all(name in known for name in given):
-        wrong = next((name for name in given if name not in known), "")
+    if not wanted or not all(name in known for name in wanted):
+        wrong = next((name for name in wanted if name not in known), "")
         raise BadInput(
             f"`{str(wrong)[:40]}` is no place of a censor.",
             hint=f"The places are {', '.join(f'`{where}`' for where in CensorTextKind)}.",
         )
-    return tuple(dict.fromkeys(known[name] for name in given))
+    return tuple(dict.fromkeys(known[name] for name in wanted))
 
 
 def parse_force(name: str) -> CensorAction:

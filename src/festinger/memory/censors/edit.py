@@ -439,8 +439,8 @@ def parse_rule(rule: CensorRequest) -> ParsedRule:
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
     if text and not rule.literal and meaning is None and is_prose(text):
-        said = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
-        return ParsedRule(pattern=None, meaning=clean_words(text), said=said)
+        reading = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
+        return ParsedRule(pattern=None, meaning=clean_words(text), said=reading)
     pattern = validate_pattern(escape_pattern(text) if rule.literal else text)
     return ParsedRule(pattern=pattern, meaning=meaning, said="")
 

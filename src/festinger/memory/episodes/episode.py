@@ -13,9 +13,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.errors import BadInput
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
-from festinger.records import record_json, row_mapper
+from festinger.records import parse_choice, record_json, row_mapper
 from festinger.text.vocabulary import word_rarity
 from festinger.text.words import split_into_sentences
 
@@ -160,11 +159,7 @@ def episode_from_row(row: dict[str, Any]) -> Episode:
 
 def parse_state(name: str) -> EpisodeState:
     """Parse a state. Raises `BadInput` with the list of states."""
-    try:
-        return EpisodeState(name)
-    except ValueError as error:
-        known = ", ".join(f"`{state}`" for state in EpisodeState)
-        raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
+    return parse_choice(EpisodeState, name, "state of an episode", hint="The states are")
 
 
 SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL)
@@ -185,7 +180,7 @@ class TurnSentence:
 
     text: str
     turn: EpisodeTurn
-    place: int
+    position: int
 
     @property
     def words(self) -> int:
@@ -199,7 +194,7 @@ def dialogue_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
 def list_sentences(turns: Sequence[EpisodeTurn]) -> list[TurnSentence]:
     """List every sentence of the conversation in order."""
     found = [(text, turn) for turn in dialogue_turns(turns) for text in split_sentences(turn.content)]
-    return [TurnSentence(text=text, turn=turn, place=place) for place, (text, turn) in enumerate(found)]
+    return [TurnSentence(text=text, turn=turn, position=place) for place, (text, turn) in enumerate(found)]
 
 
 def split_sentences(text: str) -> list[str]:

@@ -46,18 +46,18 @@ async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: Spa
     turns = await list_usable_turns(transaction, space, episode)
     if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    said = summarise_without_model(turns)
+    summary = summarise_without_model(turns)
     row = await transaction.one(
         Q["retell_episode"],
         space=space,
         id=episode,
-        title=said.title,
-        summary=said.summary,
-        by=said.by,
+        title=summary.title,
+        summary=summary.summary,
+        by=summary.by,
         at=deps.clock(),
     )
     await update_summary_memory(deps, transaction, episode_from_row(row))
-    if said.by == BY_EXTRACT:
+    if summary.by == BY_EXTRACT:
         await deps.ask(transaction, SUMMARISE, space=space, episode=str(episode))
     return True
 
@@ -115,10 +115,10 @@ async def exclude_turns(
     memories: list[Image] = []
     for episode in sorted(set(touched.values())):
         was = await transaction.one(Q["image_episode"], space=space, id=episode)
-        said = await transaction.all(Q["image_memories"], space=space, memories=[was["memory_id"]])
+        images = await transaction.all(Q["image_memories"], space=space, memories=[was["memory_id"]])
         if await rebuild_summary(deps, transaction, space, episode):
             episodes.append(was["image"])
-            memories += [row["image"] for row in said]
+            memories += [row["image"] for row in images]
     return TurnExclusionResult(turns=tuple(sorted(touched)), episodes=tuple(episodes), memories=tuple(memories))
 
 

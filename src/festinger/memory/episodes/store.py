@@ -32,7 +32,7 @@ from festinger.memory.episodes.episode import (
 )
 from festinger.memory.jobs import SUM_UP
 from festinger.memory.learn.statement import redact_input
-from festinger.records import record_json
+from festinger.records import parse_choice, record_json
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -95,8 +95,8 @@ async def append_turn(
     at: datetime | None = None,
 ) -> AppendResult:
     """Append a turn to the episode of its session, opening one if none is open."""
-    known = _role(role)
-    said = TurnInput(
+    known = parse_choice(TurnRole, role, "role", hint="The roles are")
+    turn = TurnInput(
         role=known,
         content=content,
         origin=origin or ORIGINS[known],
@@ -105,20 +105,20 @@ async def append_turn(
         surfaced=tuple(surfaced),
     )
     async with deps.store.transaction() as transaction:
-        return await append_turn_in_transaction(deps, transaction, scope, said)
+        return await append_turn_in_transaction(deps, transaction, scope, turn)
 
 
 async def append_turn_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, scope: Scope, said: TurnInput
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, message: TurnInput
 ) -> AppendResult:
     """Append a turn in the caller's transaction."""
     _check_session(scope)
-    _check_words(said.content)
-    row = await transaction.maybe(Q["known_turn"], space=scope.space, turn=said.turn_id)
+    _check_words(message.content)
+    row = await transaction.maybe(Q["known_turn"], space=scope.space, turn=message.turn_id)
     if row is not None:
         return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
-    episode = await _episode_for(deps, transaction, scope, at=said.at)
-    content = await _clean_turn(deps, transaction, episode, said)
+    episode = await _episode_for(deps, transaction, scope, at=message.at)
+    content = await _clean_turn(deps, transaction, episode, message)
     if not content:
         return AppendResult(episode=episode, turn=None)
     seq = episode.turns + 1
@@ -127,26 +127,26 @@ async def append_turn_in_transaction(
         space=scope.space,
         episode=episode.id,
         seq=seq,
-        turn=said.turn_id,
-        at=said.at,
-        role=said.role.value,
-        origin=said.origin.value,
+        turn=message.turn_id,
+        at=message.at,
+        role=message.role.value,
+        origin=message.origin.value,
         content=content,
-        surfaced=list(said.surfaced),
+        surfaced=list(message.surfaced),
     )
     grown = episode_from_row(
-        await transaction.one(Q["grow_episode"], space=scope.space, id=episode.id, turns=seq, at=said.at)
+        await transaction.one(Q["grow_episode"], space=scope.space, id=episode.id, turns=seq, at=message.at)
     )
     if seq >= deps.terms(scope.space).episodes.max_turns:
         grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
     turn = EpisodeTurn(
         seq=seq,
-        turn_id=said.turn_id,
-        at=said.at,
-        role=said.role,
-        origin=said.origin,
+        turn_id=message.turn_id,
+        at=message.at,
+        role=message.role,
+        origin=message.origin,
         content=content,
-        surfaced=said.surfaced,
+        surfaced=message.surfaced,
     )
     return AppendResult(episode=grown, turn=turn)
 
@@ -288,14 +288,14 @@ async def _set_title(transaction: Transaction, episode: Episode, *, title: str |
     return episode_from_row(row)
 
 
-async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, said: TurnInput) -> str:
+async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, turn: TurnInput) -> str:
     """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text."""
     redact = deps.terms(episode.space_id).redact
-    text = redact_input(said.content, deps.without_blocks, redact=redact).text
-    if said.role is not TurnRole.USER or not text:
+    text = redact_input(turn.content, deps.without_blocks, redact=redact).text
+    if turn.role is not TurnRole.USER or not text:
         return text
     rows = await transaction.all(
-        Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(said.surfaced)
+        Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(turn.surfaced)
     )
     text = remove_copies(text, build_all_shingles(row["content"] for row in rows)) if rows else text
     return remove_echoes(text, await load_session_notes(transaction, episode.space_id, episode.session_id))
@@ -325,14 +325,6 @@ def _check_words(content: str) -> None:
         raise BadInput(f"A turn is text of at most {LONGEST_TURN:,} characters.")
 
 
-def _role(name: str) -> TurnRole:
-    try:
-        return TurnRole(name)
-    except ValueError as error:
-        known = ", ".join(f"`{role}`" for role in TurnRole)
-        raise BadInput(f"`{name[:40]}` is no role.", hint=f"The roles are {known}.") from error
-
-
 def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
     plain = redact_input(text or "", str).text
     if len(plain) > longest:
@@ -348,14 +340,14 @@ LOOKED_BACK = 10
 
 async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Event) -> int:
     """Append a captured exchange to the episode of its session; return how many turns are new."""
-    said = event.payload
-    ids = [UUID(each["id"]) for each in said["messages"]]
-    ids += [UUID(said["reply"])] if said["reply"] else []
+    payload = event.payload
+    ids = [UUID(each["id"]) for each in payload["messages"]]
+    ids += [UUID(payload["reply"])] if payload["reply"] else []
     kept = await load_messages(transaction, event.space, ids)
     found = [kept[each] for each in ids if each in kept]
     if not found:
         return 0
-    scope = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
+    scope = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(payload["session"]))
     surfaced = await _surfaced(transaction, event)
     carrier = _find_context_message(found)
     new = 0
@@ -388,7 +380,7 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
     recollection = event.payload["recollection"]
     if not recollection:
         return ()
-    told = await event_history(
+    events = await event_history(
         transaction,
         space=event.space,
         subject=event.subject,
@@ -396,7 +388,7 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
         before=event.seq,
         limit=LOOKED_BACK,
     )
-    same = [each.payload["notes"] for each in told if each.payload["recollection"] == recollection]
+    same = [each.payload["notes"] for each in events if each.payload["recollection"] == recollection]
     return tuple(memory for notes in same[:1] for note in notes for memory in _note_memory_ids(note))
 
 

@@ -242,14 +242,14 @@ async def forget_in_transaction(
     await lock_memories_in_order(transaction, space, [*erased, *remade, *meant.sightings])
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
-    said = await list_wordings(transaction, space, sorted(erased), cut_off)
+    worded = await list_wordings(transaction, space, sorted(erased), cut_off)
     if not dry_run:
-        await _ban_wordings(eraser, transaction, space, said)
+        await _ban_wordings(eraser, transaction, space, worded)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
     predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=deps.clock())
     for memory in trimmed:
         await replay_memory(deps, transaction, space, memory)
-    wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, said)))
+    wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, worded)))
     turns = await find_turns_by_words(transaction, space, wordings)
     messages = await find_messages_with(transaction, space, wordings)
     rows += await erase_words(transaction, space, wordings)
@@ -258,7 +258,7 @@ async def forget_in_transaction(
     if not dry_run and (files := await eraser.outside(wordings)):
         rows["spool"] += files
     await _quarantine(deps, transaction, space, sorted(remade), by=by)
-    said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
+    said_in = {str(turn) for each in worded for turn in each["turns"]} | {str(each) for each in messages}
     for let_go in eraser.rooms if erased else ():
         await let_go(transaction, space, sorted(erased))
     cited = {*erased, *map(UUID, said_in), *turns, *meant.cited, *await _list_whole_episodes(transaction, space, meant)}
@@ -309,11 +309,11 @@ async def _list_whole_episodes(transaction: Transaction, space: SpaceId, meant: 
 
 
 async def _find_unshared_wordings(
-    transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
+    transaction: Transaction, space: SpaceId, rows: Iterable[Mapping[str, Any]]
 ) -> list[str]:
     """Return the wordings that nobody else used; what others said too stays in their words."""
     gone: list[str] = []
-    for each in said:
+    for each in rows:
         left = [] if each["whole"] else await transaction.all(Q["voices_of"], space=space, memory=each["id"])
         others = {fold_hash(row["wording"]) for row in left}
         gone += [wording for wording in each["wordings"] if fold_hash(wording) not in others]
@@ -321,12 +321,12 @@ async def _find_unshared_wordings(
 
 
 async def _ban_wordings(
-    eraser: ErasureDeps, transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
+    eraser: ErasureDeps, transaction: Transaction, space: SpaceId, rows: Iterable[Mapping[str, Any]]
 ) -> None:
     now = eraser.deps.clock()
     made = [
         entry
-        for each in said
+        for each in rows
         if each["whole"]
         for entry in build_ledger_entries(eraser.ledger, space, each["id"], each["wordings"], at=now)
     ]
@@ -393,12 +393,12 @@ async def reapply_ledger(transaction: Transaction, entries: Sequence[ErasureEntr
     for space in sorted({entry.space for entry in entries}):
         mine = [entry for entry in entries if entry.space == space]
         ids = sorted({MemoryId(UUID(entry.id)) for entry in mine if entry.kind == MEMORY})
-        said = await list_wordings(transaction, SpaceId(space), ids)
-        found, rows = [each["id"] for each in said], Counter[str]()
+        wordings = await list_wordings(transaction, SpaceId(space), ids)
+        found, rows = [each["id"] for each in wordings], Counter[str]()
         at = max(entry.at for entry in mine)
         await erase_rows(transaction, SpaceId(space), found, rows, at=at)
         await erase_words(
-            transaction, SpaceId(space), build_erasure_patterns(w for each in said for w in each["wordings"])
+            transaction, SpaceId(space), build_erasure_patterns(w for each in wordings for w in each["wordings"])
         )
         if await transaction.maybe(Q["space_is_there"], space=space):
             await store_bans(transaction, mine)

@@ -174,7 +174,7 @@ async def _repair(
     await _undo_changes(work, everybody)
     conflicts = await withdraw_memory_conflicts(transaction, space, sorted(bad), by=by, at=deps.clock())
     await _release_held_memories(work, conflicts)
-    sightings = [each for said in meant.sightings.values() for each in said]
+    sightings = [each for group in meant.sightings.values() for each in group]
     await work.run("take_back_sightings", ids=sightings, because=REPAIRED)
     await work.run("take_back_confirmations", sightings=[str(each) for each in sightings], at=deps.clock(), by=by)
     await _quarantine(work, sorted(bad), sorted(remade))
@@ -313,8 +313,8 @@ async def _quarantine(work: _MemoryRepair, bad: Sequence[MemoryId], remade: Sequ
 
 async def _exclude_turns(work: _MemoryRepair, selector: Selector) -> TurnExclusionResult:
     """Rebuild episode summaries without the source and what it taught."""
-    said = await list_wordings(work.transaction, work.space, sorted(work.bad))
-    wordings = list(build_erasure_patterns(wording for each in said for wording in each["wordings"]))
+    rows = await list_wordings(work.transaction, work.space, sorted(work.bad))
+    wordings = list(build_erasure_patterns(wording for each in rows for wording in each["wordings"]))
     return await exclude_turns(work.deps, work.transaction, work.space, selector, wordings)
 
 

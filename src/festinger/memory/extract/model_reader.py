@@ -87,7 +87,7 @@ async def _keep(
         return None
     olds = [numbered[number] for number in fact.replaces if number in numbered]
     trust = deps.terms(scope.space).trusts[Origin.PERSON]
-    given = LearnRequest(
+    request = LearnRequest(
         text=content,
         kind=classify_kind(content),
         origin=Origin.MODEL,
@@ -98,7 +98,7 @@ async def _keep(
         key=f"turn:{turn.id}:{name}",
         corrects=olds[0].id if olds else None,
     )
-    learned = await learn(deps, scope, given)
+    learned = await learn(deps, scope, request)
     new = learned.memory
     for old in olds:
         if new is not None and new.id != old.id and new.status is Status.ACTIVE:

@@ -48,12 +48,12 @@ async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[L
     earlier = [*here, *elsewhere]
     corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
     corrected = {each.clause for each in corrections}
-    given = [
+    requests = [
         _given(deps, scope, turn, f"{number}", statement)
         for number, statement in enumerate(statements)
         if statement.clause not in corrected
     ]
-    learned = [done for each in given if (done := await _learn(deps, scope, each)) is not None]
+    learned = [done for each in requests if (done := await _learn(deps, scope, each)) is not None]
     for number, correction in enumerate(corrections):
         old = earlier[correction.corrects]
         learned += await _correct(deps, scope, turn, number, correction, old=old)
@@ -67,9 +67,9 @@ async def _own_words(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> str:
     return remove_echoes(text, notes) if notes else text
 
 
-async def _learn(deps: MemoryDeps, scope: Scope, given: LearnRequest) -> Learned | None:
+async def _learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learned | None:
     try:
-        return await learn(deps, scope, given)
+        return await learn(deps, scope, request)
     except Replayed:
         # The turn was read before, by an earlier version of the rules.
         return None
@@ -80,8 +80,8 @@ async def _correct(
 ) -> Sequence[Learned]:
     """Learn a corrected statement in place of the old one."""
     statement = ExtractedStatement(text=correction.text, clause=correction.clause, kind=classify_kind(correction.text))
-    given = _given(deps, scope, turn, f"c{number}", statement, corrects=old.id)
-    done = await _learn(deps, scope, given)
+    request = _given(deps, scope, turn, f"c{number}", statement, corrects=old.id)
+    done = await _learn(deps, scope, request)
     if done is None:
         return ()
     new = done.memory

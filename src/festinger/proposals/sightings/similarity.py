@@ -120,9 +120,9 @@ async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningCompari
         if known.get(each.ids) not in (each.words, DECIDED)
     ]
     asked = near[: deps.terms(space).suggest_pairs_per_run]
-    said = await deps.judges.with_model_all(space, [_build_pair(each, embedder) for each in asked])
+    judgements = await deps.judges.with_model_all(space, [_build_pair(each, embedder) for each in asked])
     suggested = held = 0
-    for each, judgement in zip(asked, said, strict=True):
+    for each, judgement in zip(asked, judgements, strict=True):
         like = suggest_relation(
             _comparison_input(each.old), _comparison_input(each.new), judgement, similarity=each.similarity, bar=bar
         )

@@ -69,8 +69,8 @@ async def add_reviewer(deps: ProposalDeps, space: SpaceId, name: str, **identiti
     async with deps.store.transaction() as transaction:
         found = await _find_by_name(transaction, space, validate_name(name))
         known = dict(found.identities) if found else {}
-        for proof, given in identities.items():
-            known[proof] = list(dict.fromkeys([*known.get(proof, ()), *given]))
+        for proof, names in identities.items():
+            known[proof] = list(dict.fromkeys([*known.get(proof, ()), *names]))
         return await _save_reviewer(deps, transaction, space, validate_name(name), known, found=found, active=True)
 
 
@@ -82,10 +82,10 @@ async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> 
         return await _save_reviewer(deps, transaction, space, found.name, known, found=found, active=False)
 
 
-async def issue_codes(office: ReviewDeps, space: SpaceId, name: str) -> list[str]:
+async def issue_codes(review: ReviewDeps, space: SpaceId, name: str) -> list[str]:
     """Issue ten one-time codes that replace the remaining ones."""
-    codes = [format_code(office.entropy(CODE_BYTES)) for _ in range(CODES)]
-    async with office.deps.store.transaction() as transaction:
+    codes = [format_code(review.entropy(CODE_BYTES)) for _ in range(CODES)]
+    async with review.deps.store.transaction() as transaction:
         found = await _require_by_name(transaction, space, name)
         hashes = [hash_code(code) for code in codes]
         await transaction.run(Q["set_codes"], space=space, id=found.id, codes=hashes)
