@@ -6,7 +6,6 @@ An event holds ids and numbers; a reader that wants the words reads the rows tha
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from festinger.ids import AgentId, EventId, SessionId, SpaceId, TraceId
@@ -42,13 +41,6 @@ class NewEvent:
     session: SessionId | None = None
     trace: TraceId | None = None
     caused_by: EventId | None = None
-
-
-class DeliveryState(StrEnum):
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from festinger.errors import NotFound, Refused
 from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_id
 from festinger.memory.confidence import Belief
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
+from festinger.memory.model import Memory, belief_columns, memory_from_row
 from festinger.records import parse_choice, record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -181,8 +181,6 @@ def parse_op(name: str) -> MemoryChangeOp:
 STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "valid_to", "immutable")
 """The columns that make up the state of a memory."""
 
-ColumnValues = Mapping[str, Any]
-
 
 async def find_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
     row = await transaction.maybe(Q["find_memory"], space=space, id=memory)
@@ -260,11 +258,6 @@ def diff_state(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tu
         name for name in also if name not in STATE
     ]
     return {name: getattr(before, name) for name in names}, {name: getattr(after, name) for name in names}
-
-
-def unreplaced_state(status: Status) -> dict[str, Any]:
-    """State columns of a memory that nothing has replaced."""
-    return {"status": status, "superseded_by": None, "superseded_at": None}
 
 
 DEPTH = 10

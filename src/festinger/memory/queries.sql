@@ -352,12 +352,6 @@ from memory_sighting s
 where s.space_id = %(space)s and s.memory_id = %(memory)s and s.agent_id = %(agent)s and s.day = %(day)s
   and s.origin = %(origin)s and s.counted;
 
--- name: distinct_causes
--- How many distinct causes speak for a memory.
-select count(distinct (s.agent_id, s.session_id, s.day, s.origin)) as causes
-from memory_sighting s
-where s.space_id = %(space)s and s.memory_id = %(memory)s and s.counted;
-
 -- name: births_of_cause
 -- How many memories a cause brought since a moment.
 select count(*) as births from memory_sighting s
@@ -982,10 +976,6 @@ values (%(space)s, %(id)s, %(censor)s, %(op)s, %(before)s::jsonb, %(after)s::jso
 -- name: lock_censor_change
 -- One change of a censor, kept from changing until the transaction ends.
 select c.* from censor_change c where c.space_id = %(space)s and c.id = %(id)s for update;
-
--- name: censor_changes
--- What was done to a censor, oldest first.
-select c.* from censor_change c where c.space_id = %(space)s and c.censor_id = %(censor)s order by c.at, c.id;
 
 -- name: mark_censor_undone
 -- Notes that a change of a censor was taken back.

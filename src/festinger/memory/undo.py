@@ -230,8 +230,3 @@ def _value(name: str, kept: Any) -> Any:
     if kept is None or name in ("pending", "immutable", "status"):
         return kept
     return UUID(kept) if name == "superseded_by" else datetime.fromisoformat(kept)
-
-
-def list_active(undone: UndoResult) -> tuple[Memory, ...]:
-    """Return the memories that are active again."""
-    return tuple(memory for memory in undone.memories if memory.status is Status.ACTIVE)

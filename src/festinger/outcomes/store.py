@@ -285,11 +285,6 @@ async def resolve_prediction(
     return error
 
 
-async def find_prediction(deps: OutcomeDeps, scope: Scope, memory: UUID) -> Prediction | None:
-    rows = await deps.store.all(Q["predictions_of"], space=scope.space, memories=[memory])
-    return prediction_of(rows[0]) if rows else None
-
-
 async def prediction_errors(deps: OutcomeDeps, scope: Scope, limit: int = 50) -> list[MemoryPrediction]:
     """List resolved predictions, largest error first."""
     rows = await deps.store.all(Q["prediction_errors"], space=scope.space, limit=limit)

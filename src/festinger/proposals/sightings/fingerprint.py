@@ -119,12 +119,6 @@ def normalised_words(normalised: str) -> frozenset[str]:
     return frozenset(normalised.partition(" | ")[0].split())
 
 
-def negations_and_order(normalised: str) -> tuple[frozenset[str], str]:
-    """Return the negated words, and the directions and numbers, which no similarity may override."""
-    words, _, tail = normalised.partition(" | ")
-    return frozenset(word for word in words.split() if word.startswith(DENIED)), tail
-
-
 def fold_text(text: str) -> str:
     """Map all forms of the same letters to one."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
