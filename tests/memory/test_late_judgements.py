@@ -8,7 +8,7 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, kno
 
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.judge.model import Judgement, text_hash
+from festinger.judge.model import Judgement
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.edit import edit
@@ -18,6 +18,7 @@ from festinger.memory.learn.result import Learned
 from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
+from festinger.text.normalize import exact_hash
 
 OLD = "people there drink strong coffee"
 NEW = "folks in that place drink powerful coffee"
@@ -161,7 +162,7 @@ async def test_an_edit_is_looked_at_again(store: Store):
     assert edited.memory.version == 2
     assert wrong_now.content == "The kettle is on floor 9"
     [vector] = await rows(store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(duplicate))
-    assert bytes(vector["text_hash"]) == text_hash(edited.memory.content)
+    assert bytes(vector["text_hash"]) == exact_hash(edited.memory.content)
 
 
 @pytest.mark.requirement("M-25")

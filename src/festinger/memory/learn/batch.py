@@ -104,6 +104,8 @@ class BatchWriter:
             return {each.ref: await self.write_alone(each) for each, _ in accepted}
 
     async def write_alone(self, item: PendingMemory | LearnRefusal | Learned) -> PendingMemory | Learned:
+        if isinstance(item, Learned):
+            return item
         try:
             async with self._transaction.savepoint():
                 return await write_item(self._deps, self._transaction, self._scope, item, locked=True)
