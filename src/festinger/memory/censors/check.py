@@ -23,7 +23,6 @@ from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.ids import AgentId, Origin, Scope, SpaceId, cause_columns
-from festinger.judge.model import text_hash
 from festinger.memory.censors.censor import (
     Censor,
     CensorAction,
@@ -39,6 +38,7 @@ from festinger.store.cache_invalidation import CacheChange, bump_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
+from festinger.text.normalize import exact_hash
 from festinger.text.regex import PatternMatch, PatternSet, build_pattern_set, to_searchable
 from festinger.text.secrets import Redact, redact
 
@@ -143,7 +143,7 @@ async def _vectors(
     found = {
         row["censor_id"]: np.asarray(row["embedding"].to_list(), dtype=np.float32)
         for row in rows
-        if bytes(row["text_hash"]) == text_hash(meant.get(row["censor_id"], ""))
+        if bytes(row["text_hash"]) == exact_hash(meant.get(row["censor_id"], ""))
     }
     missing = [id_ for id_ in meant if id_ not in found]
     made = await embed_for_compare(deps, [meant[id_] for id_ in missing])
@@ -156,7 +156,7 @@ async def _vectors(
             censor=id_,
             model=embedder.name,
             dims=embedder.dimensions,
-            text_hash=text_hash(meant[id_]),
+            text_hash=exact_hash(meant[id_]),
             embedding=to_halfvec(made[place]),
             at=deps.clock(),
         )
