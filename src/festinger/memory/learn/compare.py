@@ -234,7 +234,7 @@ def limit_to_subject(pair: StatementPair, judgement: Judgement) -> Judgement:
     is_update = judgement.relation is Relation.UPDATE
     if (is_update and same is not True) or (judgement.relation is Relation.CONTRADICTS and same is False):
         who = "of another subject" if same is False else "of a subject that nobody can tell"
-        return replace(judgement, relation=Relation.UNRELATED, reasoning=f"It is statement {who}.", final=True)
+        return replace(judgement, relation=Relation.UNRELATED, reasoning=f"It is said {who}.", final=True)
     return judgement
 
 

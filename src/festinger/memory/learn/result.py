@@ -143,7 +143,7 @@ SENTENCES = {
     Action.CONFIRMED: "I knew that already; I note that it was said again.",
     Action.ECHOED: "This repeats what I brought to mind myself, so it adds nothing.",
     Action.REFINED: "I keep this beside what it adds to.",
-    Action.SUPERSEDED: "I keep this in scope of what it replaces.",
+    Action.SUPERSEDED: "I keep this in place of what it replaces.",
     Action.CONFLICTED: "This cannot stand beside what I hold; it waits for a decision.",
     Action.PENDING: "I keep this; whether it changes something else is not decided yet.",
     Action.QUARANTINED: "I locked this away until a person has looked at it.",
@@ -156,7 +156,7 @@ def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, 
     if action is Action.STORED and superseded < 0:
         return "I keep this as history: what I hold is newer."
     if action is Action.SUPERSEDED and superseded > 1:
-        return f"I keep this in scope of {superseded} others."
+        return f"I keep this in place of {superseded} others."
     if reasons and action in (Action.REFUSED, Action.QUARANTINED):
         return f"{SENTENCES[action][:-1]} ({', '.join(reason.replace('_', ' ') for reason in reasons)})."
     return SENTENCES[action]
