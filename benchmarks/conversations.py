@@ -18,10 +18,9 @@ from uuid import UUID
 
 from benchmarks.own_server import settings_at, throw_away_home
 from benchmarks.suite import Bench
-from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.worker import WorkerPool
 from festinger.memory.episodes.store import append_turn, close_episode
-from festinger.memory.model import Scope
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import count_words
 from festinger.retrieval.index.turns import index_turns

@@ -93,8 +93,8 @@ def _rows(bench: Bench, name: str, file: str, needs: Sequence[str]) -> list[dict
 
 def we_flag(text: str) -> bool:
     """Whether a document with this text is quarantined when it is learned."""
-    clean = redact_input(text, lambda same: same)
-    return bool(find_suspicions(clean.text, origin=Origin.DOCUMENT, hid=clean.hid))
+    clean = redact_input(text, str)
+    return bool(find_suspicions(LearnRequest(text=text, origin=Origin.DOCUMENT), clean.text, str))
 
 
 def injection(system: str, flags: Flags, texts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[MetricTally]:

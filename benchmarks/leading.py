@@ -9,7 +9,7 @@ from random import Random
 from uuid import UUID
 
 from festinger.clock import system_stopwatch
-from festinger.memory.model import Scope
+from festinger.ids import Scope
 from festinger.retrieval.association import find_associations, record_co_access
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.query import parse_cue, parse_recall_query

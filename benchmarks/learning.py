@@ -16,7 +16,7 @@ from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.remembering import LearnMeasurement
 from benchmarks.result import BenchMetric, Sample, at_least, at_most, percentile
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 
 METRICS: Sequence[BenchMetric] = (
     BenchMetric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),

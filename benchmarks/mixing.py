@@ -14,12 +14,10 @@ from pathlib import Path
 
 from benchmarks.remembering import opened
 from festinger.errors import FestingerError
-from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.ids import MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import learn, learn_many
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 
 SUBJECTS = 20
 AT_ONCE = 4

@@ -17,9 +17,9 @@ from benchmarks.month import ASSISTANT, TOOL, USER, Echo, Month, MonthMessage, M
 from benchmarks.month_door import MonthProxy
 from benchmarks.suite import silence
 from benchmarks.truths import TruthSaying
-from festinger.ids import MAIN_SPACE, AgentId
+from festinger.ids import MAIN_SPACE, AgentId, Scope
 from festinger.memory.model import Kind as MemoryKind
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.memory.query import MemoryFilter, page_memories
 from festinger.store.repositories.exchanges import load_messages
 from festinger.text.blocks import CLOSE, OPEN

@@ -15,12 +15,11 @@ from benchmarks.rankings import RANKINGS, ranked
 from benchmarks.result import BenchMetric, Sample, System, SystemKind, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem
-from festinger.ids import DEFAULT_AGENT, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.worker import WorkerPool
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind as MemoryKind
-from festinger.memory.model import Scope
 from festinger.retrieval.index.terms import count_words
 from festinger.runtime.app import App
 from festinger.services.access import add_space

@@ -32,13 +32,11 @@ from festinger.clock import system_stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart, StoreDown
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.learn.compare import PendingMemory
-from festinger.memory.learn.pipeline import to_embedding_input
-from festinger.memory.learn.statement import CleanedInput, LearnRequest, build_statement
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
+from festinger.memory.learn.candidates import PendingMemory
+from festinger.memory.learn.statement import LearnRequest, build_statement
 from festinger.memory.learn.store import store_without_learning
-from festinger.memory.model import Scope
-from festinger.memory.vectors import embed_texts
+from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.logs import configure_logging
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import recount_words
@@ -54,7 +52,7 @@ from festinger.store.embedded.cluster import find_postmaster
 from festinger.store.pool import PlanMode
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
-from festinger.text.secrets import remove_secrets
+from festinger.text.secrets import RedactionResult, remove_secrets
 
 Q = queries_of("festinger.store")
 
@@ -276,16 +274,17 @@ async def put_texts(
     said = [
         build_statement(
             LearnRequest(text=text, origin=Origin.PERSON, tags=_tags(number)),
-            CleanedInput(text=text, redactions=(), hid=False),
+            RedactionResult(text=text, kinds=()),
             owner=owner,
             trust=1.0,
             at=at,
         )
         for number, text in enumerate(texts)
     ]
-    vectors = await embed_texts(deps, [to_embedding_input(each) for each in said])
+    inputs = [MemoryEmbeddingInput(text=each.text, kind=each.kind) for each in said]
+    vectors = await embed_texts(deps, inputs)
     many = [
-        PendingMemory(place=place, said=each, ref=MemoryId(app.tools.new_id()), vectors=vector)
+        PendingMemory(scope=place, statement=each, ref=MemoryId(app.tools.new_id()), vectors=vector)
         for each, vector in zip(said, vectors, strict=True)
     ]
     async with deps.store.transaction(patient=True) as transaction:

@@ -27,13 +27,12 @@ from benchmarks.suite import silence
 from festinger.clock import system_stopwatch
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId, SpaceId
 from festinger.judge.model import Judgement, StatementPair
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.batch import learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import learn, learn_many
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Kind, Scope
+from festinger.memory.model import Kind
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.logs import configure_logging
 from festinger.runtime.app import App, StartOptions, open_app

@@ -19,8 +19,7 @@ from benchmarks.large_memory import statements
 from benchmarks.recalling import PART, put_texts
 from benchmarks.suite import silence
 from festinger.clock import system_stopwatch
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, SessionId
-from festinger.memory.model import Scope
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Scope, SessionId
 from festinger.observability.logs import configure_logging
 from festinger.outcomes.model import Reporter
 from festinger.outcomes.protocol import ObservationProtocol
@@ -105,7 +104,7 @@ class Reporting:
 
     def _hooks(self, session: str) -> ObservationProtocol:
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
-        return self._app.outcomes.protocol(Reporter(place=place, name="bench", door="bench"))
+        return self._app.outcomes.protocol(Reporter(scope=place, name="bench", door="bench"))
 
     async def _changed(self) -> tuple[int, int]:
         row = await self._app.store.one(Q["updates_of"], table="memory")

@@ -13,9 +13,9 @@ from benchmarks.result import BenchMetric, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.supersession import open_home
 from benchmarks.tally import MetricTally, TallyItem, counted
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
-from festinger.services.spaces import add_space
+from festinger.memory.model import Action
+from festinger.services.access import add_space
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
 PENDING = "pending"

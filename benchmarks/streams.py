@@ -16,7 +16,7 @@ from festinger.ids import MemoryId, Origin
 from festinger.judge.model import Relation
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.services.spaces import add_space
+from festinger.services.access import add_space
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.large_world import FULL, QUICK, LargeWorldSize, Prose, name, statements
 from festinger.clock import system_stopwatch
-from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, cause
+from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, cause
 from festinger.observability.logs import configure_logging
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.settings.deployment import current_deployment
@@ -29,7 +29,7 @@ from festinger.text.secrets import remove_secrets
 from festinger.text.tokens import tokenize
 from festinger.world.counts import flush_counts
 from festinger.world.model import EdgeSource, WorldStatement
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.state import apply_statement, apply_statements
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ def _resident() -> float:
 
 
 def _read(app: App, prose: Prose, amount: WorldAmount, times: WorldTimes) -> None:
-    place = WorldScope(space=MAIN_SPACE, agent=AgentId("bench"), session=SessionId("reading"))
+    place = Scope(space=MAIN_SPACE, agent=AgentId("bench"), session=SessionId("reading"))
 
     def recollect(text: str) -> object:
         return app.world.recollector.recollect(place, [SourceText(text=text, origin=Origin.PERSON)])

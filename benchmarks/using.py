@@ -21,12 +21,11 @@ from benchmarks.conversations import by_group
 from benchmarks.own_server import settings_at, throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
-from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, id_maker
+from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
 from festinger.jobs.worker import WorkerPool
 from festinger.memory.changes import find_memories
-from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.pipeline import learn_many
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
 from festinger.retrieval.query import parse_recall_query
@@ -225,7 +224,7 @@ class Using:
 
     def _reporter(self, space: SpaceId, session: str, how: ReportSource, origin: Origin) -> Reporter:
         place = self._place(space, session)
-        return Reporter(place=place, name="bench", door="bench", how=how, origin=origin)
+        return Reporter(scope=place, name="bench", door="bench", how=how, origin=origin)
 
 
 FRESH_CENTER = 0.2

@@ -5,10 +5,9 @@ Through the library's handle, as its owner; results are formatted in a line or t
 
 from examples.ground import DemoEnvironment
 from festinger.client.memory import Memory
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Memory as Remembered
-from festinger.memory.model import Scope
 from festinger.memory.query import MemoryFilter, page_memories
 
 SESSION = SessionId("demo")

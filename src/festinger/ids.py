@@ -1,4 +1,4 @@
-"""Ids, origins and causes.
+"""Ids, origins, causes and scopes.
 
 Ids are version 7 UUIDs from the injected clock and randomness: they sort by time, and tests can predict them.
 People may write them in any case and as a prefix.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import NewType
+from typing import Any, NewType
 from uuid import UUID
 
 from festinger.clock import Clock, aware
@@ -26,6 +26,7 @@ MemoryId = NewType("MemoryId", UUID)
 MAIN_SPACE = SpaceId("main")
 EVERY_SPACE = SpaceId("*")
 DEFAULT_AGENT = AgentId("default")
+NO_SESSION = SessionId("")
 
 NewId = Callable[[], UUID]
 """Makes the next id."""
@@ -68,9 +69,26 @@ class Cause:
     origin: Origin
 
 
+def cause_columns(cause: Cause) -> dict[str, Any]:
+    """Return the query parameters that name a cause."""
+    return {"agent": cause.agent, "session": cause.session, "day": cause.day, "origin": cause.origin.value}
+
+
 def cause(*, agent: AgentId, session: SessionId, origin: Origin, at: datetime) -> Cause:
     """Build the cause of something sighted `at`; the day is the UTC date of the server's clock."""
     return Cause(agent=agent, session=session, day=aware(at).date(), origin=origin)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The space, agent and session of a speaker. Handles without an agent have the default one."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId = NO_SESSION
+
+    def cause(self, origin: Origin, at: datetime) -> Cause:
+        return cause(agent=self.agent, session=self.session, origin=origin, at=at)
 
 
 def id_maker(clock: Clock, chance: random.Random) -> NewId:

@@ -18,7 +18,18 @@ from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
 from festinger.events.event import Delivery
 from festinger.events.outbox import Outbox
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, NewId, Origin, SessionId, SpaceId, id_maker
+from festinger.ids import (
+    DEFAULT_AGENT,
+    MAIN_SPACE,
+    AgentId,
+    MemoryId,
+    NewId,
+    Origin,
+    Scope,
+    SessionId,
+    SpaceId,
+    id_maker,
+)
 from festinger.judge.cascade import CascadeConfig, ModelFor, null_model_for
 from festinger.judge.model import Current, Judgement, Relation, StatementPair
 from festinger.judge.records import JudgeDeps
@@ -34,7 +45,7 @@ from festinger.memory.deps import (
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Memory, Scope, memory_from_row
+from festinger.memory.model import Memory, memory_from_row
 from festinger.settings.beliefs import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common

@@ -12,9 +12,9 @@ from tests.memory.remembering import Mind, memories
 
 from festinger.clock import system_clock
 from festinger.ids import SpaceId, id_maker
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 

@@ -10,11 +10,10 @@ from festinger.errors import BadDecision, Refused, Stale
 from festinger.ids import MAIN_SPACE
 from festinger.memory.conflicts import apply_verdict, undo_verdict
 from festinger.memory.edit import archive, make_mutable
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.store.pool import Store, Transaction
 from festinger.world.conflicts import Conflict, load_conflicts
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision

@@ -6,11 +6,10 @@ import pytest
 from tests.jobs.deps import rows
 from tests.memory.remembering import Mind
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.memory.deps import FIRST, LookupCounter, is_underestimate, refresh_statistics
-from festinger.memory.learn.batch import learn_many
+from festinger.memory.learn.pipeline import learn_many
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 

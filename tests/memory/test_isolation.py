@@ -5,7 +5,7 @@ from tests.memory.remembering import Mind, known, memories, now, says
 
 from festinger.errors import NotFound
 from festinger.ids import SpaceId
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.memory.query import page_memories
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space

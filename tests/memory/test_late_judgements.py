@@ -12,14 +12,13 @@ from festinger.judge.model import Judgement
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.edit import edit
+from festinger.memory.jobs import EMBED
 from festinger.memory.late_judgements import embed_missing_memories, judge_pairs, recheck_memory
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.store import EMBED
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
-from festinger.memory.vectors import text_hash
 from festinger.store.pool import Store
+from festinger.text.normalize import exact_hash
 
 OLD = "people there drink strong coffee"
 NEW = "folks in that place drink powerful coffee"
@@ -163,7 +162,7 @@ async def test_an_edit_is_looked_at_again(store: Store):
     assert edited.memory.version == 2
     assert wrong_now.content == "The kettle is on floor 9"
     [vector] = await rows(store, "select text_hash from memory_vector where memory_id = %(id)s", id=known(duplicate))
-    assert bytes(vector["text_hash"]) == text_hash(edited.memory.content)
+    assert bytes(vector["text_hash"]) == exact_hash(edited.memory.content)
 
 
 @pytest.mark.requirement("M-25")

@@ -8,7 +8,7 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, known, says,
 
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.memory.reembed import count_by_model, drop_vectors, measure_progress, reembed
 from festinger.store.pool import Store
 

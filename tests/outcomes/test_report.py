@@ -187,7 +187,7 @@ async def test_fifty_batches_at_once_lose_nothing(store: Store) -> None:
     assert {(await watched.held(each))["evidence_count"] for each in ids} == {50}
     assert await watched.count("outcome") == 1000
     # The log is in the order in which rows changed, so some serial order gives every float.
-    assert await verify_logs(watched.deps, watched.reporter().place.space) == (20, [])
+    assert await verify_logs(watched.deps, watched.reporter().scope.space) == (20, [])
 
 
 @pytest.mark.requirement("O-29")
@@ -473,7 +473,7 @@ async def test_the_logs_give_what_is_stored_bit_for_bit(store: Store) -> None:
         await watched.hooks(f"s{number}", how=how).on_context_used(ids, {str(each): outcome for each in ids})
         await watched.memory(session=f"t{number}", origin="model" if number % 2 else "person")
 
-    assert await verify_logs(watched.deps, watched.reporter().place.space) == (3, [])
+    assert await verify_logs(watched.deps, watched.reporter().scope.space) == (3, [])
 
 
 @pytest.mark.requirement("O-41")
@@ -483,7 +483,7 @@ async def test_verifying_names_what_the_logs_do_not_say(store: Store) -> None:
     await watched.hooks().on_context_used([one], {str(one): "acted"})
     await run_sql(store, "update memory set confidence = 0.99 where id = %(id)s", id=one)
 
-    [wrong] = (await verify_logs(watched.deps, watched.reporter().place.space))[1]
+    [wrong] = (await verify_logs(watched.deps, watched.reporter().scope.space))[1]
 
     assert (wrong.memory, wrong.column, wrong.stored) == (one, "confidence", 0.99)
 
@@ -503,7 +503,7 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
             await watched.hooks("hostile").on_context_used([one], {str(one): "contradicted"})
 
     async with store.transaction() as transaction:
-        place = watched.reporter("hostile").place
+        place = watched.reporter("hostile").scope
         selector = Selector(session=place.session)
         moved = (await withdraw_outcomes(watched.deps, transaction, place.space, selector)).memories
 

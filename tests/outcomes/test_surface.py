@@ -160,7 +160,7 @@ async def test_what_a_session_was_shown_lately_is_known_to_it_alone(store: Store
     for memory in ids:
         watched.mind.forward()
         await watched.hooks("s1").on_surfaced([memory], "recall", recall=uuid4())
-    place, other = watched.reporter("s1").place, watched.reporter("s2").place
+    place, other = watched.reporter("s1").scope, watched.reporter("s2").scope
 
     assert await recently_surfaced(watched.deps, place, 50) == set(ids)
     assert await recently_surfaced(watched.deps, place, 2) == set(ids[2:])

@@ -7,8 +7,7 @@ from uuid import UUID
 from tests.jobs.deps import rows
 from tests.memory.remembering import Mind, known
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.outcomes import ObservationProtocol
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource, Step, null_step
 from festinger.settings.outcomes import OutcomesSettings
@@ -77,7 +76,7 @@ class Watched:
     ) -> Reporter:
         place = Scope(space=space, agent=AgentId(agent), session=SessionId(session))
         named = {"name": "owner", "door": "library"} | more
-        return Reporter(place=place, how=how, origin=origin, **named)
+        return Reporter(scope=place, how=how, origin=origin, **named)
 
     def inferring(self, session: str = "s1") -> Reporter:
         return self.reporter(session, how=ReportSource.INFERRED, origin=Origin.MODEL)

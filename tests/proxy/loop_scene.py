@@ -13,13 +13,13 @@ from tests.proxy.proxy_server import Door, open_door
 from tests.runtime.server import Hands
 
 from festinger.events.event import NewEvent
-from festinger.ids import SpaceId, id_maker
+from festinger.ids import Scope, SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.request import RequestContext
 from festinger.settings.tree import LoopSettings, ProxySettings, Settings
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
 
 QUICK = (3, 4, 5, 6)
@@ -31,10 +31,10 @@ PIECES = 2_000
 class NothingKnown:
     """A mind that knows nothing and learns nothing."""
 
-    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         return Recollection()
 
-    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: Scope, texts: Sequence[SourceText]) -> None:
         return None
 
 

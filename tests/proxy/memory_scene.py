@@ -13,7 +13,7 @@ from tests.proxy.proxy_server import Door, Got, exchange, open_door, request
 from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
-from festinger.ids import SpaceId, id_maker
+from festinger.ids import Scope, SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
 from festinger.proxy.context.build import ContextBuilder
@@ -25,7 +25,7 @@ from festinger.proxy.protocols.messages import RequestKind
 from festinger.proxy.request import RequestContext
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.settings.tree import ProxySettings, Settings
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection, ShownEdge
 
 ANSWER = b'{"model":"m","message":{"role":"assistant","content":"Certainly."},"done":true}'
@@ -46,7 +46,7 @@ class Knowing:
     always: Recollection | None = None
     asked: list[list[str]] = field(default_factory=list)
 
-    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         self.asked.append([said.text for said in texts])
         if self.always is not None:
             return self.always
@@ -57,7 +57,7 @@ class Knowing:
             notes=tuple(note for each in found for note in each.notes),
         )
 
-    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: Scope, texts: Sequence[SourceText]) -> None:
         return None
 
 
@@ -87,7 +87,7 @@ class Remembering:
         return self.holds
 
     async def recall(
-        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         if by_words:
             if not self.words_alone:
@@ -100,7 +100,7 @@ class Remembering:
         found = [line for word, line in self.words.items() if word in cue]
         return MemoryFetchResult(lines=tuple(line for line in found if not set(memory_note_ids([line])) & set(exclude)))
 
-    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
+    async def standing(self, scope: Scope, memories: Collection[UUID]) -> dict[str, ContextLine] | None:
         now = {line.about: line for line in self.words.values()} if self.today is None else self.today
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
@@ -122,7 +122,7 @@ class Today:
 
     present: dict[str, LineUpdate] = field(default_factory=dict)
 
-    def __call__(self, _place: WorldScope, shown: Mapping[str, ContextLine]) -> Mapping[str, LineUpdate]:
+    def __call__(self, _place: Scope, shown: Mapping[str, ContextLine]) -> Mapping[str, LineUpdate]:
         return {about: now for about, now in self.present.items() if about in shown}
 
 

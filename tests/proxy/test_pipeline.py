@@ -16,13 +16,13 @@ from tests.proxy.protocols.wire import TREES, user
 from tests.proxy.proxy_server import exchange, request
 from tests.runtime.server import Hands
 
-from festinger.ids import id_maker
+from festinger.ids import Scope, id_maker
 from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind, SkipReason
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
 
 
@@ -234,10 +234,10 @@ async def test_a_client_may_say_what_memory_does_for_it(query: str, result: str,
 
 @pytest.mark.requirement("P-55")
 async def test_notes_of_one_space_are_asked_for_in_that_space():
-    places: list[WorldScope] = []
+    places: list[Scope] = []
 
     class Placed(Knowing):
-        async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+        async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
             places.append(scope)
             return Recollection()
 

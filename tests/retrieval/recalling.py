@@ -10,9 +10,8 @@ from tests.memory.remembering import Mind, says
 
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SpaceId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SpaceId
 from festinger.memory.episodes.store import append_turn
-from festinger.memory.model import Scope
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.index.turns import index_turns

@@ -71,7 +71,7 @@ class Taught:
         found = await self.mind.recall(cue, session=session, **asked)
         await self.mind.written()
         reporter = Reporter(
-            place=self.mind.place(session), name="test", door="test", how=ReportSource.EXPLICIT, origin=Origin.PERSON
+            scope=self.mind.place(session), name="test", door="test", how=ReportSource.EXPLICIT, origin=Origin.PERSON
         )
         async with self.mind.store.transaction() as transaction:
             memories = [item.id for item in found.items if item.type == "memory"]

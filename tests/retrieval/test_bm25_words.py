@@ -74,7 +74,7 @@ def test_coverage_is_the_share_of_what_the_words_say():
         known.idf("rare") / total
     )
     assert term_coverage(TermMatches(counts={}, length=3), known, terms) == 0.0
-    around = TermMatches(counts={"rare": 0.8, "tea": 1}, length=3, beside=frozenset({"rare"}))
+    around = TermMatches(counts={"rare": 0.8, "tea": 1}, length=3, nearby=frozenset({"rare"}))
     assert term_coverage(around, known, ("rare",)) == 0.0, "its neighbour holds it"
     assert term_coverage(TermMatches(counts={}, length=3), known, ()) == 0.0
 

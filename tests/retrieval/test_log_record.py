@@ -12,8 +12,7 @@ from tests.memory.remembering import says
 from tests.retrieval.recalling import Recaller
 
 from festinger.errors import StoreDown
-from festinger.ids import MAIN_SPACE
-from festinger.memory.model import Scope
+from festinger.ids import MAIN_SPACE, Scope
 from festinger.memory.query import page_memories
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.log import load_recalls

@@ -48,7 +48,7 @@ def candidate(number: int, **more: Any) -> RecallCandidate:
         "slot": None,
         "tags": (),
         "version": 1,
-        "place": number,
+        "position": number,
         "owner": "",
         "speaker": None,
         "disputed": False,

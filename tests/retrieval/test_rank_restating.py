@@ -14,7 +14,7 @@ WORTH = {"budget": 3.0, "grocery": 3.0, "month": 1.0}
 
 def said(text: str, **counts: float) -> RecallCandidate:
     beside = frozenset(word for word, count in counts.items() if count < 1)
-    return candidate(1, type="turn", content=text, held=TermMatches(counts=counts, length=9, beside=beside))
+    return candidate(1, type="turn", content=text, held=TermMatches(counts=counts, length=9, nearby=beside))
 
 
 FIRST = said("Our monthly grocery budget is $500.", budget=1.0, grocery=1.0, month=1.0)

@@ -17,8 +17,7 @@ from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bund
 from festinger.embedding.providers.hashed import HashedEngine
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.edit import edit
-from festinger.memory.learn.decision import Action
-from festinger.memory.model import Kind
+from festinger.memory.model import Action, Kind
 from festinger.memory.reembed import measure_progress, reembed
 from festinger.retrieval.candidate import decode_vectors
 from festinger.retrieval.deps import CorpusSize

@@ -12,7 +12,7 @@ from tests.runtime.effects.approving import PLACE, Approving, approving
 from tests.runtime.server import given
 
 import festinger
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId, cause
 from festinger.memory.erasure.repair import RepairMode
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.undo import undo
@@ -24,7 +24,7 @@ from festinger.proposals.sightings.model import REFLECTION, SightingResult, Sugg
 from festinger.runtime.erasure import build_erasure
 from festinger.world.counts import text_hash
 from festinger.world.learn import iknowthat, write_claims
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 EPISODE, TOLD, ASKED = (UUID(int=number) for number in (1, 2, 3))
 HOME = "Ada lives at Elm Road."
@@ -127,7 +127,7 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
     async with approving(database_url, tmp_path) as at:
         memory = await at.learn(HOME)
         place = replace(PLACE, session=SessionId("s2"))
-        watching = at.app.outcomes.protocol(Reporter(place=place, name="bot", door="api", origin=Origin.MODEL))
+        watching = at.app.outcomes.protocol(Reporter(scope=place, name="bot", door="api", origin=Origin.MODEL))
         await sight(at, "Show the clock")
         await watching.on_context_used([memory], {str(memory): "contradicted"})
         before = await everything(at)
@@ -170,7 +170,7 @@ async def everything(at: Approving) -> dict[str, list[dict[str, Any]]]:
 async def read(at: Approving, text: str, *, session: str, origin: Origin) -> tuple[str, ...]:
     """One turn of a conversation: what comes to mind of the world; then what is said there is written."""
     room = at.app.world
-    place = WorldScope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
+    place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(session))
     message = text_hash(f"{session} {text}")
     said = SourceText(text=text, origin=origin, message=message)
     found = room.recollector.recollect(place, [said])

@@ -13,9 +13,8 @@ from tests.runtime.server import Hands, fixed_tools, opened
 import festinger
 from festinger.client.memory import Memory
 from festinger.errors import BadInput, NotFound
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.memory.episodes.store import append_turn, page_episodes
-from festinger.memory.model import Scope
 from festinger.retrieval.index.turns import index_turns
 from festinger.runtime.app import App
 from festinger.runtime.memory import CLOSE_IDLE, CUT, MOST_SESSIONS, track_session

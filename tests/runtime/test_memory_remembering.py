@@ -8,7 +8,7 @@ from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotFound, Replayed
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 
 
 async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_path: Path):

@@ -11,7 +11,7 @@ from tests.runtime.test_retrieval_outcomes import handle
 from festinger.errors import BadSetting
 from festinger.ids import MAIN_SPACE
 from festinger.judge.cascade import Cascade
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.runtime.app import StartOptions
 
 PROVIDERS = StartOptions(providers=True)

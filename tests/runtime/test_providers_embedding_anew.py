@@ -7,12 +7,11 @@ from structlog.testing import capture_logs
 from tests.jobs.deps import drain
 from tests.runtime.server import opened, told
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.jobs.dead_letters import list_jobs
+from festinger.memory.jobs import REEMBED
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
-from festinger.memory.reembed import REEMBED
 from festinger.runtime.app import App, StartOptions
 from festinger.runtime.providers import check_embedder_change
 from festinger.services.status import build_status

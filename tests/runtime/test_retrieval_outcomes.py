@@ -16,7 +16,7 @@ from festinger.ids import MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.queue import defer_due_jobs
 from festinger.judge.model import PairJudgement
 from festinger.memory.late_judgements import build_memory_pair
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.observability.metrics import OUTCOMES_SKIPPED
 from festinger.runtime.app import App
 from festinger.runtime.retrieval import EXPIRE

@@ -9,12 +9,12 @@ from tests.jobs.deps import drain, rows
 from tests.runtime.server import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle, learnt
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.jobs.queue import defer_due_jobs
 from festinger.memory.episodes.store import append_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Kind, Scope
+from festinger.memory.model import Kind
 from festinger.observability.metrics import DORMANT
 from festinger.retrieval.index.turns import index_turns
 from festinger.runtime.app import StartOptions

@@ -12,17 +12,17 @@ from tests.runtime.server import MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.consolidation.resolution import find_run
 from festinger.errors import AlreadyRunning
-from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, SessionId
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId
 from festinger.jobs.queue import defer_due_jobs, latest_due, next_due
 from festinger.runtime.world import RESOLVE, RESOLVE_SPACE, preload_world, request_resolution
 from festinger.services.access import add_space
 from festinger.settings.sources import ConfigTableRow
 from festinger.world.model import EdgeSource, WorldStatement
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.state import apply_statement
 from festinger.world.write import SEED_DIMENSIONS, list_dimensions
 
-PLACE = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
+PLACE = Scope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
 
 
 def say(parent: str, hands: Hands) -> WorldStatement:

@@ -12,7 +12,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.judge.calibration import Example, Label
 from festinger.judge.model import Relation, person_judgement
 from festinger.memory.late_judgements import build_memory_pair
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.memory.model import Memory as Remembered
 from festinger.runtime.app import App, StartOptions
 from festinger.services.models import calibrate, decided_examples

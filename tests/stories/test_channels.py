@@ -11,11 +11,10 @@ from tests.web.asgi import ask
 from tests.web.inbox import Inbox, inbox
 from tests.web.visitor import Visitor, visitor
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope
 from festinger.memory.edit import edit
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.proposals.channels.webhook import sign_body
 from festinger.proposals.verdicts.reviewers import add_reviewer, deactivate_reviewer
 from festinger.runtime.review.files import InboxFolderWatcher

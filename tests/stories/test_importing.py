@@ -7,8 +7,8 @@ from tests.runtime.server import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import Origin
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Action
 from festinger.runtime.app import StartOptions
 
 SERVICES = 300

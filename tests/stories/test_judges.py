@@ -13,7 +13,7 @@ from tests.runtime.test_retrieval_outcomes import handle
 from festinger.jobs.queue import defer_due_jobs
 from festinger.judge.llm import RelationAnswer
 from festinger.llm.providers.scripted import scripted_model
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.runtime.app import App, StartOptions
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)

@@ -13,8 +13,8 @@ from festinger.ids import MAIN_SPACE, MemoryId, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.world.conflicts import Conflict, count_pending, edge_conflict_json, load_conflicts, open_memory_conflict
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
-from festinger.world.model import Collision, EdgeSource, collision_type
-from festinger.world.state import StatementEffect, apply_statement
+from festinger.world.model import Collision, EdgeSource, StatementEffect, collision_type
+from festinger.world.state import apply_statement
 
 
 def verdict(decision: str, judge: ConflictJudge = ConflictJudge.PERSON, **more: Any) -> ConflictVerdict:

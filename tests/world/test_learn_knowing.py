@@ -10,9 +10,10 @@ from festinger.errors import BadFact, SelfParent, TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
 from festinger.world.learn import fact_result_json, iknowthat
+from festinger.world.model import StatementEffect
 from festinger.world.quarantine import load_quarantine
 from festinger.world.query import load_edges_as_of
-from festinger.world.state import StatementEffect, apply_statement, apply_statements
+from festinger.world.state import apply_statement, apply_statements
 
 
 async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):

@@ -9,7 +9,7 @@ from typing import Any
 from tests.events.wiring import Wired
 from tests.jobs.deps import Hands, rows, run_sql
 
-from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId, SpaceId, cause, id_maker
+from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, SpaceId, cause, id_maker
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
@@ -17,7 +17,7 @@ from festinger.world.counts import EncounterBuffer, flush_counts, text_hash
 from festinger.world.graph import World, WorldCache
 from festinger.world.learn import write_claims
 from festinger.world.model import EdgeSource, WorldDeps, WorldStatement
-from festinger.world.recall import Recollector, SourceText, WorldScope
+from festinger.world.recall import Recollector, SourceText
 from festinger.world.recollection import Recollection
 from festinger.world.write import bootstrap_dimensions
 
@@ -57,8 +57,8 @@ class Bench:
         assert found is not None
         return found
 
-    def place(self, session: str = "s1", space: SpaceId = MAIN_SPACE) -> WorldScope:
-        return WorldScope(space=space, agent=AgentId("a1"), session=SessionId(session))
+    def place(self, session: str = "s1", space: SpaceId = MAIN_SPACE) -> Scope:
+        return Scope(space=space, agent=AgentId("a1"), session=SessionId(session))
 
     async def hear(
         self, text: str, *, origin: Origin = Origin.PERSON, session: str = "s1", **more: Any

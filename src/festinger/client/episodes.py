@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput
-from festinger.ids import MemoryId, Origin, SessionId, read_id
+from festinger.ids import MemoryId, Origin, Scope, SessionId, read_id
 from festinger.memory.censors.censor import Censor
 from festinger.memory.censors.check import CensorCheckResult, run_censors
 from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor
@@ -28,16 +28,15 @@ from festinger.memory.episodes.lessons import summarise_with_timeout
 from festinger.memory.episodes.store import AppendResult, append_turn, close_episode, open_episode, update_episode
 from festinger.memory.episodes.store import page_episodes as list_episodes
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.model import Scope
 from festinger.runtime.memory import MemoryService, track_session
 
 
 class Talk(AbstractAsyncContextManager["Talk"]):
     """One session's conversation. Made by `memory.episode`."""
 
-    def __init__(self, room: MemoryService, place: Scope, *, title: str | None, evaluation: bool) -> None:
+    def __init__(self, room: MemoryService, scope: Scope, *, title: str | None, evaluation: bool) -> None:
         self._room = room
-        self._place = place
+        self._place = scope
         self._title = title
         self._evaluation = evaluation
         self._episode: Episode | None = None

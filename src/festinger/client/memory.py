@@ -23,7 +23,7 @@ from festinger.client.proposals import ProposalMixin
 from festinger.errors import BadInput
 from festinger.events.event import Event
 from festinger.events.feed import FeedGap
-from festinger.ids import AgentId, EventId, MemoryId, Origin, SessionId, SpaceId, read_id
+from festinger.ids import NO_SESSION, AgentId, EventId, MemoryId, Origin, Scope, SessionId, SpaceId, read_id
 from festinger.memory.changes import resolve_memory_id
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import (
@@ -40,11 +40,9 @@ from festinger.memory.edit import (
 from festinger.memory.erasure.erase import ErasureReport
 from festinger.memory.erasure.repair import RepairMode, RepairReport
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.batch import Progress, learn_many
-from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.pipeline import Progress, learn, learn_many
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import NO_SESSION, Scope
 from festinger.memory.model import Memory as Remembered
 from festinger.memory.query import History, Why, explain_belief, find_current, get_memory, load_history
 from festinger.memory.undo import UndoResult, undo
@@ -135,7 +133,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         return self._app.outcomes.protocol(self._reporter())
 
     def _reporter(self, how: ReportSource = ReportSource.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
-        return Reporter(place=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
+        return Reporter(scope=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
 
     async def observe(
         self,

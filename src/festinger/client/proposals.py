@@ -9,9 +9,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.ids import Origin, cause, read_id
+from festinger.ids import Origin, Scope, read_id
 from festinger.memory.changes import resolve_memory_id
-from festinger.memory.model import Scope
 from festinger.proposals.inbox import list_proposals, load_card, resolve_proposal_id
 from festinger.proposals.model import (
     Author,
@@ -77,12 +76,7 @@ class ProposalMixin:
     async def _propose(self, fields: Mapping[str, Any]) -> Proposal:
         app, place = self._app, self._place
         now = app.tools.clock()
-        said = build_suggestion(
-            fields,
-            cause=cause(agent=place.agent, session=place.session, origin=Origin.MODEL, at=now),
-            at=now,
-            source=str(app.tools.new_id()),
-        )
+        said = build_suggestion(fields, cause=place.cause(Origin.MODEL, now), at=now, source=str(app.tools.new_id()))
         effect_for(app.deciding.office.effects, said.type).check(said.payload)
         sighted = await record_sighting(app.inbox.deps, place.space, said)
         assert sighted.proposal is not None, "what is refused raises"

@@ -6,10 +6,10 @@ An event holds ids and numbers; a reader that wants the words reads the rows tha
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Any
 
 from festinger.ids import AgentId, EventId, SessionId, SpaceId, TraceId
+from festinger.records import row_mapper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,7 @@ class NewEvent:
     agent: AgentId | None = None
     session: SessionId | None = None
     trace: TraceId | None = None
-
-
-class DeliveryState(StrEnum):
-    WAITING = "waiting"
-    DELIVERED = "delivered"
-    DEAD = "dead"
-    DROPPED = "dropped"
+    caused_by: EventId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +61,4 @@ class Delivery:
         return f"{self.subscriber}:{self.space}:{self.subject}"
 
 
-def event_from_row(row: Mapping[str, Any]) -> Event:
-    """Build an event from a row of the outbox."""
-    return Event(
-        id=row["id"],
-        seq=row["seq"],
-        name=row["name"],
-        version=row["version"],
-        space=row["space_id"],
-        subject=row["subject"],
-        agent=row["agent_id"],
-        session=row["session_id"],
-        trace=row["trace_id"],
-        caused_by=row["caused_by"],
-        payload=row["payload"],
-        at=row["at"],
-    )
+event_from_row = row_mapper(Event, space="space_id", agent="agent_id", session="session_id", trace="trace_id")

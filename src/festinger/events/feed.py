@@ -17,9 +17,6 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.events")
 
-CHANNEL = "festinger_event"
-"""Notified with the space of each event, at its commit."""
-
 MAX_WAITING = 1_000
 
 Wake = Callable[[], Awaitable[object]]

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from festinger.ids import EventId, SpaceId
 from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.observability.metrics import EVENTS_LAG
+from festinger.records import row_mapper
 from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 
@@ -35,6 +36,9 @@ class DeadDelivery:
     died_at: datetime
 
 
+_map_delivery = row_mapper(DeadDelivery, space="space_id", event="event_id", error="note", died_at="state_at")
+
+
 async def subscriber_lags(store: Store, *, now: datetime) -> list[SubscriberLag]:
     """Return every subscriber that has undelivered events."""
     return [
@@ -53,19 +57,7 @@ async def update_lag_gauges(store: Store, *, now: datetime, subscribers: Iterabl
 
 async def dead_deliveries(store: Store, *, limit: int = 100) -> list[DeadDelivery]:
     """Return the deliveries that were given up and wait for a person, oldest first."""
-    return [
-        DeadDelivery(
-            space=row["space_id"],
-            event=row["event_id"],
-            name=row["name"],
-            subject=row["subject"],
-            subscriber=row["subscriber"],
-            error=row["note"],
-            at=row["at"],
-            died_at=row["state_at"],
-        )
-        for row in await store.all(Q["dead_deliveries"], limit=limit)
-    ]
+    return [_map_delivery(row) for row in await store.all(Q["dead_deliveries"], limit=limit)]
 
 
 PATIENCE = timedelta(seconds=60)

@@ -11,7 +11,7 @@ drops it.
 import json
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -114,36 +114,25 @@ class Outbox:
 
         `trace` defaults to the request that is being served.
         """
-        shape = find_schema(name)
-        check_payload(name, shape, payload)
-        await transaction.run(Q["lock_subject"], space=space, subject=subject)
-        event = Event(
-            id=EventId(self._new_id()),
-            seq=0,
-            name=name,
-            version=shape.version,
-            space=space,
-            subject=subject,
-            agent=agent,
-            session=session,
-            trace=trace or _present_trace(),
-            caused_by=caused_by,
-            payload=dict(payload),
-            at=self.clock(),
+        new_event = NewEvent(
+            name=name, subject=subject, payload=payload, agent=agent, session=session, trace=trace, caused_by=caused_by
         )
-        return await self._write(transaction, event)
+        [event] = await self.emit_all(transaction, [new_event], space=space)
+        return event
 
-    async def emit_all(self, transaction: Transaction, happenings: Sequence[NewEvent], *, space: SpaceId) -> None:
+    async def emit_all(
+        self, transaction: Transaction, new_events: Sequence[NewEvent], *, space: SpaceId
+    ) -> list[Event]:
         """Like `emit`, for many events in order: three round trips, however many there are."""
-        if not happenings:
-            return
-        for happening in happenings:
-            check_payload(happening.name, find_schema(happening.name), happening.payload)
-        await self.hold(transaction, [each.subject for each in happenings], space=space)
+        if not new_events:
+            return []
+        for new_event in new_events:
+            check_payload(new_event.name, find_schema(new_event.name), new_event.payload)
+        await self.hold(transaction, [each.subject for each in new_events], space=space)
         now = self.clock()
-        events = [self._event(each, space=space, at=now) for each in happenings]
+        events = [self._event(each, space=space, at=now) for each in new_events]
         asked = [delivery for event in events for delivery in self._deliveries(event)]
-        await transaction.one(
+        numbers = await transaction.value(
             Q["write_events"],
             space=space,
             ids=[event.id for event in events],
@@ -153,6 +142,7 @@ class Outbox:
             agents=[event.agent for event in events],
             sessions=[event.session for event in events],
             traces=[event.trace for event in events],
+            causes=[event.caused_by for event in events],
             payloads=[json.dumps(event.payload) for event in events],
             deliveries=[delivery.event for delivery in asked],
             subscribers=[delivery.subscriber for delivery in asked],
@@ -162,6 +152,7 @@ class Outbox:
             await self._deliver(transaction, asked)
         for event in events:
             EVENTS_WRITTEN.labels(event.name).inc()
+        return [replace(event, seq=number) for event, number in zip(events, numbers, strict=True)]
 
     async def hold(self, transaction: Transaction, subjects: Sequence[str], *, space: SpaceId) -> None:
         """Lock these subjects until the transaction ends."""
@@ -178,7 +169,7 @@ class Outbox:
         within: timedelta,
     ) -> Event | None:
         """Like `emit`, for what several processes notice at once: skipped if one just wrote the same."""
-        await transaction.run(Q["lock_subject"], space=space, subject=subject)
+        await self.hold(transaction, [subject], space=space)
         last = await transaction.maybe(
             Q["event_history"], space=space, subject=subject, names=[name], trace=None, before=None, limit=1
         )
@@ -186,19 +177,19 @@ class Outbox:
             return None
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
-    def _event(self, happening: NewEvent, *, space: SpaceId, at: datetime) -> Event:
+    def _event(self, new_event: NewEvent, *, space: SpaceId, at: datetime) -> Event:
         return Event(
             id=EventId(self._new_id()),
             seq=0,
-            name=happening.name,
-            version=find_schema(happening.name).version,
+            name=new_event.name,
+            version=find_schema(new_event.name).version,
             space=space,
-            subject=happening.subject,
-            agent=happening.agent,
-            session=happening.session,
-            trace=happening.trace or _present_trace(),
-            caused_by=None,
-            payload=happening.payload,
+            subject=new_event.subject,
+            agent=new_event.agent,
+            session=new_event.session,
+            trace=new_event.trace or _present_trace(),
+            caused_by=new_event.caused_by,
+            payload=dict(new_event.payload),
             at=at,
         )
 
@@ -209,19 +200,6 @@ class Outbox:
             for subscription in self.subscribers(event.name).values()
             if subscription.wants(event)
         ]
-
-    async def _write(self, transaction: Transaction, event: Event) -> Event:
-        asked = self._deliveries(event)
-        columns = {field.name: getattr(event, field.name) for field in fields(event) if field.name != "seq"}
-        row = await transaction.one(
-            Q["write_event"],
-            **columns | {"payload": json.dumps(event.payload)},
-            subscribers=[delivery.subscriber for delivery in asked],
-        )
-        if asked:
-            await self._deliver(transaction, asked)
-        EVENTS_WRITTEN.labels(event.name).inc()
-        return replace(event, seq=row["seq"])
 
 
 def _present_trace() -> TraceId | None:
@@ -251,9 +229,9 @@ async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str,
         key = {"space": space, "event": UUID(event), "subscriber": subscriber}
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
             return False
-        told = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
-        with bind_request(told.trace):
-            await _subscription(outbox, told, subscriber).operation(transaction, told)
+        found = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
+        with bind_request(found.trace):
+            await _subscription(outbox, found, subscriber).operation(transaction, found)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
 

@@ -1,52 +1,31 @@
 -- Statements about what happened and who has been told.
 
--- name: lock_subject
--- Writers of one subject take turns until they commit, so that `seq` rises in the order of commit.
-select pg_advisory_xact_lock(hashtextextended('event ' || %(space)s::text || '/' || %(subject)s::text, 0));
-
--- name: write_event
--- Writes an event with a row for each subscriber, and wakes who follows the outbox. First the writer leaves
--- its mark: a shared lock that holds the last number given before its own. Who follows reads no further than
--- the oldest mark, because behind it numbers may be missing that are not committed yet.
-with entered as materialized (
-    select pg_advisory_xact_lock_shared(
-        7021, ((case when is_called then last_value else 0 end) %% 2147483648)::integer)
-    from event_seq
-), written as (
-    insert into event (space_id, id, name, version, subject, agent_id, session_id, trace_id, caused_by,
-                       payload, at)
-    select %(space)s, %(id)s, %(name)s, %(version)s, %(subject)s, %(agent)s, %(session)s, %(trace)s,
-           %(caused_by)s, %(payload)s::jsonb, %(at)s
-    from entered
-    returning space_id, id, seq, at
-), asked as (
-    insert into event_delivery (space_id, event_id, subscriber, state, at, state_at)
-    select space_id, id, subscriber, 'waiting', at, at
-    from written, unnest(%(subscribers)s::text[]) as subscriber
-)
-select seq, pg_notify('festinger_event', space_id) from written;
-
 -- name: lock_subjects
--- As `lock_subject`, for many: in one order everywhere, or two writers would wait for each other.
+-- Writers of one subject take turns until they commit, so that `seq` rises in the order of commit. Subjects are
+-- locked in one order everywhere, or two writers would wait for each other.
 select pg_advisory_xact_lock(hashtextextended('event ' || %(space)s::text || '/' || subject, 0))
 from (select distinct subject from unnest(%(subjects)s::text[]) as subject order by subject) as sorted;
 
 -- name: write_events
--- As `write_event`, for many of one space, in their order. `deliveries` names the event of each subscriber.
+-- Writes events of one space in their order, with a row for each subscriber, and wakes who follows the outbox.
+-- `deliveries` names the event of each subscriber. First the writer leaves its mark: a shared lock that holds the
+-- last number given before its own. Who follows reads no further than the oldest mark, because behind it numbers
+-- may be missing that are not committed yet.
 with entered as materialized (
     select pg_advisory_xact_lock_shared(
         7021, ((case when is_called then last_value else 0 end) %% 2147483648)::integer)
     from event_seq
 ), written as (
-    insert into event (space_id, id, name, version, subject, agent_id, session_id, trace_id, payload, at)
+    insert into event (space_id, id, name, version, subject, agent_id, session_id, trace_id, caused_by, payload, at)
     select %(space)s, each.id, each.name, each.version, each.subject, each.agent, each.session, each.trace,
-           each.payload, %(at)s
+           each.caused_by, each.payload, %(at)s
     from entered,
          unnest(%(ids)s::uuid[], %(names)s::text[], %(versions)s::smallint[], %(subjects)s::text[],
-                %(agents)s::text[], %(sessions)s::text[], %(traces)s::text[], %(payloads)s::jsonb[])
-         with ordinality as each (id, name, version, subject, agent, session, trace, payload, place)
+                %(agents)s::text[], %(sessions)s::text[], %(traces)s::text[], %(causes)s::uuid[],
+                %(payloads)s::jsonb[])
+         with ordinality as each (id, name, version, subject, agent, session, trace, caused_by, payload, place)
     order by each.place
-    returning space_id, id, at
+    returning space_id, id, seq, at
 ), asked as (
     insert into event_delivery (space_id, event_id, subscriber, state, at, state_at)
     select written.space_id, written.id, asked.subscriber, 'waiting', written.at, written.at
@@ -54,7 +33,7 @@ with entered as materialized (
     join unnest(%(deliveries)s::uuid[], %(subscribers)s::text[]) as asked (event, subscriber)
       on asked.event = written.id
 )
-select count(*), pg_notify('festinger_event', %(space)s) from written;
+select array_agg(seq order by seq) as numbers, pg_notify('festinger_event', %(space)s) from written;
 
 -- name: claim_delivery
 -- Marks a delivery as made, in the transaction of the subscriber's own rows. A second delivery waits for the

@@ -13,6 +13,7 @@ from typing import Any
 from festinger.errors import BadInput, NotFound
 from festinger.jobs.attempt import JobDeps
 from festinger.jobs.model import JobEnd, JobEnding, JobRun
+from festinger.records import row_mapper
 from festinger.store.pool import Row, Store
 from festinger.store.queries import queries_of
 
@@ -118,26 +119,13 @@ async def drop_job(deps: JobDeps, job: int, *, note: str) -> None:
         await deps.watch(transaction, ending)
 
 
+_map_view = row_mapper(JobView, ids="args")
+
+
 def _view(row: Row) -> JobView:
     progress = None if row["done"] is None else JobProgress(done=row["done"], total=row["total"], note=row["note"])
-    return JobView(
-        id=row["id"],
-        name=row["name"],
-        queue=row["queue"],
-        state=JobState(row["state"]),
-        ids=row["args"],
-        attempts=row["attempts"],
-        deferred_at=row["deferred_at"],
-        changed_at=row["changed_at"],
-        next_at=row["scheduled_at"] if row["state"] == JobState.WAITING else None,
-        progress=progress,
-        error=row["error"],
-        error_text=row["error_text"],
-        first_failed_at=row["first_failed_at"],
-        last_failed_at=row["last_failed_at"],
-        worker_deaths=row["worker_deaths"],
-        drop_note=row["drop_note"],
-    )
+    next_at = row["scheduled_at"] if row["state"] == JobState.WAITING else None
+    return _map_view({**row, "next_at": next_at, "progress": progress})
 
 
 BATCH = 1_000

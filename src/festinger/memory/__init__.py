@@ -7,7 +7,7 @@ replace what, what is quarantined, and what each cause is worth. Other packages 
 
 Entry points, each taking a `deps.MemoryDeps`:
 
-    learn.pipeline.learn, learn.batch.learn_many      the only way in, for one statement or many
+    learn.pipeline.learn, learn_many                  the only way in, for one statement or many
     query.get_memory, page_memories, load_history     reading, also as of a past moment
     query.explain_belief                              what a belief rests on
     edit, undo, erasure                               changes by people, their undo, and erasure

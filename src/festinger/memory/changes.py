@@ -16,15 +16,19 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import BadInput, NotFound, Refused
+from festinger.errors import NotFound, Refused
 from festinger.ids import AgentId, Cause, MemoryId, SpaceId, pick, prefix, read_id
 from festinger.memory.confidence import Belief
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
+from festinger.memory.model import Memory, belief_columns, memory_from_row
+from festinger.records import parse_choice, record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
+
+LONGEST_CHAIN = 1000
+"""Successors of a memory that are followed."""
 
 Columns = Mapping[str, Any]
 States = Mapping[MemoryId, Columns]
@@ -65,20 +69,7 @@ class Change:
         return dict(self.after.get("memories", {}).get(str(memory), {}))
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "op": self.op.value,
-            "memory_ids": [str(each) for each in self.memory_ids],
-            "before": self.before,
-            "after": self.after,
-            "reason": self.reason,
-            "by": self.by,
-            "cause": self.cause,
-            "judgement": str(self.judgement_id) if self.judgement_id else None,
-            "at": iso(self.at),
-            "undone_at": iso(self.undone_at) if self.undone_at else None,
-            "undone_by": self.undone_by,
-        }
+        return record_json(self, judgement_id="judgement")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,24 +170,16 @@ async def list_changes(
     return [change_from_row(row) for row in rows]
 
 
-def change_from_row(row: Mapping[str, Any]) -> Change:
-    values = {name: value for name, value in row.items() if name != "space_id"}
-    return Change(**values | {"op": MemoryChangeOp(row["op"]), "memory_ids": tuple(row["memory_ids"])})
+change_from_row = row_mapper(Change)
 
 
 def parse_op(name: str) -> MemoryChangeOp:
     """Parse a kind of change. Raises `BadInput`."""
-    try:
-        return MemoryChangeOp(name)
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in MemoryChangeOp)
-        raise BadInput(f"`{name[:40]}` is no kind of change.", hint=f"Say {known}.") from error
+    return parse_choice(MemoryChangeOp, name, "kind of change")
 
 
 STATE = ("status", "pending", "superseded_by", "superseded_at", "valid_from", "valid_to", "immutable")
 """The columns that make up the state of a memory."""
-
-ColumnValues = Mapping[str, Any]
 
 
 async def find_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
@@ -229,6 +212,12 @@ async def lock_memories(transaction: Transaction, space: SpaceId, memories: Iter
     if missing := [memory for memory in wanted if memory not in found]:
         raise NotFound(f"There is no memory `{missing[0]}`.")
     return found
+
+
+async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
+    """Lock these owners so that nobody else stores memories for them; None stands for shared memories."""
+    for owner in sorted({owner or "" for owner in owners}):
+        await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
 
 
 async def lock_memory(transaction: Transaction, space: SpaceId, memory: UUID) -> Memory:
@@ -269,11 +258,6 @@ def diff_state(before: Memory, after: Memory, *, also: Sequence[str] = ()) -> tu
         name for name in also if name not in STATE
     ]
     return {name: getattr(before, name) for name in names}, {name: getattr(after, name) for name in names}
-
-
-def unreplaced_state(status: Status) -> dict[str, Any]:
-    """State columns of a memory that nothing has replaced."""
-    return {"status": status, "superseded_by": None, "superseded_at": None}
 
 
 DEPTH = 10

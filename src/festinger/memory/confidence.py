@@ -84,7 +84,6 @@ class Weight:
 
 
 FRESH = Weight()
-RESET = Weight(alpha=1.0, beta=1.0)
 IMMUTABLE = Weight(alpha=50.0, beta=1.0)
 """Start weight of immutable memories; nothing else may start above the highest center."""
 

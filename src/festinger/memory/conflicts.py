@@ -26,20 +26,17 @@ from festinger.memory.changes import (
     find_memories,
     lock_memories,
     lock_memory,
+    lock_owners,
     remove_links,
     update_state,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.edit import RECHECK, archive_in_transaction, relearn_texts
-from festinger.memory.late_judgements import (
-    LateJudgementResult,
-    apply_judgements_in_transaction,
-    build_comparison,
-    build_memory_pair,
-)
+from festinger.memory.edit import archive_in_transaction, relearn_texts
+from festinger.memory.jobs import RECHECK
+from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
-from festinger.memory.learn.write import lock_owners
+from festinger.memory.learn.write import DecisionResult
 from festinger.memory.model import Memory, Status
 from festinger.memory.undo import undo_in_transaction
 from festinger.store.pool import Transaction
@@ -95,9 +92,9 @@ async def undo_verdict(
     """Undo a decision, last change first, and mark the two memories as contradicting again."""
     resolution: Mapping[str, Any] = conflict.resolution or {}
     for part_id in resolution.get("parts", []):
-        told = await lock_memory(transaction, space, UUID(part_id))
-        if told.is_live:
-            await archive_in_transaction(deps, transaction, told, by=by, reason="the split was undone")
+        part = await lock_memory(transaction, space, UUID(part_id))
+        if part.is_live:
+            await archive_in_transaction(deps, transaction, part, by=by, reason="the split was undone")
     for change in reversed(resolution.get("changes", [])):
         await undo_in_transaction(deps, transaction, space, UUID(change), by=by)
     assert conflict.new_memory is not None, "a conflict of memories names both"
@@ -132,8 +129,8 @@ async def _record_verdict(
     if verdict.judge is ConflictJudge.PERSON and verdict.decision in RELATIONS:
         relation, current = RELATIONS[verdict.decision]
         reasoning = verdict.reasoning or f"Decided: {verdict.decision}."
-        said: Judgement = person_judgement(verdict.by, relation, current=current, reasoning=reasoning)
-        await deps.panel.overrule(transaction, space, build_memory_pair(old, new), said)
+        judgement: Judgement = person_judgement(verdict.by, relation, current=current, reasoning=reasoning)
+        await deps.panel.overrule(transaction, space, build_memory_pair(old, new), judgement)
 
 
 async def _clear_ceilings(
@@ -264,7 +261,7 @@ class PairAnswerResult:
     """A person's judgement and its effects."""
 
     judgement: UUID
-    followed: LateJudgementResult
+    followed: DecisionResult
 
     def as_json(self) -> dict[str, Any]:
         done = self.followed
@@ -278,26 +275,26 @@ class PairAnswerResult:
         }
 
 
-def parse_answer(given: str, *, by: str, note: str = "") -> Judgement:
+def parse_answer(answer: str, *, by: str, note: str = "") -> Judgement:
     """Convert a person's answer to a judgement. Raises `BadInput` with the list of answers."""
-    if given not in ANSWERS:
+    if answer not in ANSWERS:
         listed = ", ".join(f"`{each}`" for each in ANSWERS)
-        raise BadInput(f"`{given[:40]}` answers nothing.", hint=f"Say {listed}.")
-    relation, current = ANSWERS[given]
-    reasoning = note or f"Answered: {given}."
+        raise BadInput(f"`{answer[:40]}` answers nothing.", hint=f"Say {listed}.")
+    relation, current = ANSWERS[answer]
+    reasoning = note or f"Answered: {answer}."
     return person_judgement(by.removeprefix(PERSON), relation, current=current, reasoning=reasoning)
 
 
 async def record_answer(
-    deps: MemoryDeps, space: SpaceId, asked: Record, said: Judgement, *, by: str
+    deps: MemoryDeps, space: SpaceId, asked: Record, judgement: Judgement, *, by: str
 ) -> PairAnswerResult:
     """Store a person's judgement of a pair and apply it. Raises `Stale` if the pair changed."""
     async with deps.store.transaction() as transaction:
-        return await _record_answer(deps, transaction, space, asked, said, by=by)
+        return await _record_answer(deps, transaction, space, asked, judgement, by=by)
 
 
 async def _record_answer(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, asked: Record, said: Judgement, *, by: str
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, asked: Record, judgement: Judgement, *, by: str
 ) -> PairAnswerResult:
     found = await find_memories(transaction, space, [asked.old_ref, asked.new_ref])
     old, new = found.get(MemoryId(asked.old_ref)), found.get(MemoryId(asked.new_ref))
@@ -308,7 +305,7 @@ async def _record_answer(
         )
     await lock_owners(transaction, space, [new.agent_id])
     pair = build_memory_pair(old, new)
-    kept = await deps.panel.overrule(transaction, space, pair, said)
-    compared = build_comparison(old, PairJudgement(pair=pair, judgement=said))
+    kept = await deps.panel.overrule(transaction, space, pair, judgement)
+    compared = build_comparison(old, PairJudgement(pair=pair, judgement=judgement))
     followed = await apply_judgements_in_transaction(deps, transaction, new, [compared], by=by, kept={old.id: kept})
     return PairAnswerResult(judgement=kept, followed=followed)

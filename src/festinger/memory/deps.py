@@ -17,7 +17,7 @@ from uuid import UUID
 from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
-from festinger.ids import MemoryId, NewId, Origin, SpaceId
+from festinger.ids import MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.judge.cascade import Cascade
 from festinger.judge.model import PERSON, Judgement, PairJudgement, Record, StatementPair, WaitingPair
 from festinger.judge.records import list_statement_judgements, save_person_decision
@@ -25,8 +25,7 @@ from festinger.llm.model import Model
 from festinger.memory.confidence import START
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.memory.learn.decision import LearnLimits, OnContradiction
-from festinger.memory.learn.statement import ParsedStatement
-from festinger.memory.model import Scope
+from festinger.memory.learn.statement import Statement
 from festinger.settings.beliefs import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -59,7 +58,9 @@ class MemoryJudge(Protocol):
         """Drop the waiting pairs of a memory that is gone."""
         ...
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
+    async def overrule(
+        self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
+    ) -> UUID:
         """Store a person's decision on a pair, overriding all earlier judgements."""
         ...
 
@@ -103,7 +104,7 @@ async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int =
 Surfaced = Callable[[Scope, int], Awaitable[Collection[MemoryId]]]
 """Returns the memories surfaced in the last so many turns of a session."""
 
-IsForgotten = Callable[[Transaction, SpaceId, Sequence[ParsedStatement]], Awaitable[Sequence[bool]]]
+IsForgotten = Callable[[Transaction, SpaceId, Sequence[Statement]], Awaitable[Sequence[bool]]]
 """Tells which statements repeat erased words and must stay out, unless a person says them anew."""
 
 Ask = Callable[..., Awaitable[object]]
@@ -131,9 +132,9 @@ async def null_surfaced_ids(_place: Scope, _turns: int) -> Collection[MemoryId]:
 
 
 async def null_forgotten_check(
-    _transaction: Transaction, _space: SpaceId, said: Sequence[ParsedStatement]
+    _transaction: Transaction, _space: SpaceId, statements: Sequence[Statement]
 ) -> list[bool]:
-    return [False] * len(said)
+    return [False] * len(statements)
 
 
 async def null_enqueue(_transaction: Transaction, _job: str, **_ids: Any) -> None:
@@ -243,16 +244,18 @@ class MemoryDeps:
 class MemoryCascade(Cascade):
     """The cascade, which also stores people's decisions about memories."""
 
-    async def overrule(self, transaction: Transaction, space: SpaceId, pair: StatementPair, said: Judgement) -> UUID:
+    async def overrule(
+        self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
+    ) -> UUID:
         kept, _ = await save_person_decision(
             self.deps,
             transaction,
             space,
             pair,
-            name=said.judge.removeprefix(PERSON),
-            relation=said.relation,
-            current=said.current,
-            reasoning=said.reasoning,
+            name=judgement.judge.removeprefix(PERSON),
+            relation=judgement.relation,
+            current=judgement.current,
+            reasoning=judgement.reasoning,
         )
         return kept
 

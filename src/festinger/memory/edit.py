@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, Refused, Stale
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
+from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import (
     ChangeDraft,
     MemoryChangeOp,
@@ -25,27 +25,21 @@ from festinger.memory.changes import (
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
+from festinger.memory.jobs import RECHECK
 from festinger.memory.late_judgements import recheck_memory
-from festinger.memory.learn.compare import PendingMemory
+from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.intake import parse_learn_request
-from festinger.memory.learn.pipeline import learn, write_idempotent
+from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import (
-    LearnRequest,
-    ParsedStatement,
-    build_statement,
-    redact_input,
-    validate_request,
-)
+from festinger.memory.learn.statement import LearnRequest, Statement, build_statement, redact_input, validate_request
 from festinger.memory.learn.supersede import check_no_cycle, choose_survivor, merge_into, supersede_all
-from festinger.memory.model import LIVE, NO_SESSION, Memory, Scope, Status, memory_from_row
+from festinger.memory.learn.write import write_statement
+from festinger.memory.model import LIVE, Memory, Status, memory_from_row, scope_of_memory
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
-
-RECHECK = "recheck_memory"
-"""The job that rechecks a memory."""
 
 WORDS = ("content", "subject", "subject_key", "attribute_key", "value_key")
 """The columns that an edit changes, besides the hashes."""
@@ -59,7 +53,7 @@ class MemoryEditResult:
     change: UUID | None
 
     def as_json(self) -> dict[str, Any]:
-        return {"memory": self.memory.as_json(), "change": str(self.change) if self.change else None}
+        return record_json(self)
 
 
 async def edit(
@@ -72,24 +66,24 @@ async def edit(
         if old.immutable:
             raise immutable_error(old)
         redact = deps.terms(space).redact
-        given = validate_request(
+        request = validate_request(
             LearnRequest(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
         )
-        clean = redact_input(given.text, deps.without_blocks, redact=redact)
+        clean = redact_input(request.text, deps.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
-        said = build_statement(given, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())
+        statement = build_statement(request, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())
         row = await transaction.one(
             Q["reword"],
             space=space,
             id=old.id,
-            content=said.text,
-            fold=said.fold,
-            gist=said.gist,
-            subject=said.subject,
-            subject_key=said.subject_key,
-            attribute_key=said.slot.attribute if said.slot else None,
-            value_key=said.slot.value if said.slot else None,
+            content=statement.text,
+            fold=statement.fold,
+            gist=statement.gist,
+            subject=statement.subject,
+            subject_key=statement.subject_key,
+            attribute_key=statement.slot.attribute if statement.slot else None,
+            value_key=statement.slot.value if statement.slot else None,
             at=deps.clock(),
         )
         new = memory_from_row(row)
@@ -251,11 +245,7 @@ class SplitResult:
     change: UUID
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "source": self.source.as_json(),
-            "parts": [part.as_json() for part in self.parts],
-            "change": str(self.change),
-        }
+        return record_json(self)
 
 
 async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[str], *, by: str) -> SplitResult:
@@ -266,8 +256,8 @@ async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[
         source = await find_memory(transaction, space, memory)
     if source.status not in LIVE or source.immutable:
         raise Refused("Only a memory that stands, and not for good, can be parted.", status=source.status.value)
-    given = [validate_request(build_part_request(source, text)) for text in texts]
-    parts = [await learn(deps, scope_of_memory(source), each) for each in given]
+    requests = [validate_request(build_part_request(source, text)) for text in texts]
+    parts = [await learn(deps, scope_of_memory(source), each) for each in requests]
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
         new = await update_state(transaction, old, at=deps.clock(), status=Status.ARCHIVED, pending=False)
@@ -292,12 +282,6 @@ def build_part_request(source: Memory, text: str) -> LearnRequest:
     )
 
 
-def scope_of_memory(memory: Memory) -> Scope:
-    return Scope(
-        space=memory.space_id, agent=memory.agent_id or AgentId(DEFAULT_AGENT), session=memory.session_id or NO_SESSION
-    )
-
-
 async def relearn_texts(
     deps: MemoryDeps, transaction: Transaction, sources: Sequence[Memory], texts: Sequence[str]
 ) -> list[Learned]:
@@ -305,15 +289,15 @@ async def relearn_texts(
 
     Vectors and judgements come later, from the job that fills in what is missing.
     """
-    place = scope_of_memory(sources[0])
+    scope = scope_of_memory(sources[0])
     done: list[Learned] = []
     for text in texts:
         source = sources[min(len(done), len(sources) - 1)]
-        said = await parse_learn_request(deps, transaction, place, build_part_request(source, text))
-        if not isinstance(said, ParsedStatement):
-            raise BadInput(f"This cannot be kept: {said.reason}.")
-        prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id())
-        done.append(await write_idempotent(deps, transaction, prepared))
+        statement = await parse_learn_request(deps, transaction, scope, build_part_request(source, text))
+        if not isinstance(statement, Statement):
+            raise BadInput(f"This cannot be kept: {statement.reason}.")
+        prepared = PendingMemory(scope=scope, statement=statement, ref=deps.new_memory_id())
+        done.append(await write_statement(deps, transaction, prepared))
     return done
 
 

@@ -12,6 +12,7 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import lock_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import archive_in_transaction
+from festinger.memory.learn.intake import KEPT_FOR
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import (
     MEMORY_EPISODES_UNSUMMARISED,
@@ -105,3 +106,8 @@ async def archive_excess(deps: MemoryDeps, space: SpaceId) -> list[MemoryId]:
         if len(rows) < BATCH:
             break
     return gone
+
+
+async def prune_keys(deps: MemoryDeps, space: SpaceId) -> int:
+    """Delete expired keys."""
+    return await deps.store.run(Q["prune_keys"], space=space, before=deps.clock() - KEPT_FOR)

@@ -9,10 +9,10 @@ vectors are made in batches, newest first, and each affected memory is rechecked
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, SpaceId
+from festinger.ids import MemoryId, Scope, SpaceId
 from festinger.judge.model import (
     Judgement,
     PairFeatures,
@@ -22,48 +22,33 @@ from festinger.judge.model import (
     StatementPair,
     WaitingPair,
 )
-from festinger.memory.changes import find_memories, find_memory, lock_memories, update_state
+from festinger.memory.changes import find_memories, find_memory, lock_memories, lock_owners, update_state
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.candidates import LearnCandidate, find_candidates
+from festinger.memory.learn.candidates import CandidateComparison, PendingMemory, find_candidates
 from festinger.memory.learn.compare import (
     MOST_ASKED,
-    CandidateComparison,
-    PendingMemory,
     build_judge_statement,
-    build_newcomer,
     compare,
     compare_subjects,
-    find_duplicate,
+    find_duplicates,
     limit_to_subject,
 )
-from festinger.memory.learn.decision import Action, LearnDecision, decide
+from festinger.memory.learn.decision import LearnDecision
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import LearnRequest, ParsedStatement
+from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
-from festinger.memory.learn.write import apply_decision, lock_owners, record_judgements
-from festinger.memory.model import NO_SESSION, Memory, Scope, Status, memory_from_row
-from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_text, embed_texts, vector_columns
+from festinger.memory.learn.write import DecisionResult, apply_decision, decide_statement, record_judgements
+from festinger.memory.model import Action, Memory, Status, memory_from_row, scope_of_memory
+from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_texts, vector_columns
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LateJudgementResult:
-    """The effect of a late judgement."""
-
-    action: Action
-    memory: Memory
-    change: UUID | None = None
-    conflict: UUID | None = None
-    superseded: tuple[MemoryId, ...] = ()
-    judgement: Judgement | None = None
-
-
-def statement_from_memory(memory: Memory) -> ParsedStatement:
+def statement_from_memory(memory: Memory) -> Statement:
     """Convert a memory to a statement made now by its first speaker."""
-    given = LearnRequest(
+    request = LearnRequest(
         text=memory.content,
         subject=memory.subject,
         kind=memory.kind,
@@ -78,7 +63,7 @@ def statement_from_memory(memory: Memory) -> ParsedStatement:
     slot = None
     if memory.subject_key and memory.attribute_key and memory.value_key:
         slot = Slot(subject=memory.subject_key, attribute=memory.attribute_key, value=memory.value_key)
-    return ParsedStatement(
+    return Statement(
         text=memory.content,
         kind=memory.kind,
         subject=memory.subject,
@@ -89,15 +74,12 @@ def statement_from_memory(memory: Memory) -> ParsedStatement:
         owner=memory.agent_id,
         trust=memory.trust,
         at=memory.created_at,
-        given=given,
+        request=request,
     )
 
 
 def pending_from_memory(memory: Memory, *, by: str) -> PendingMemory:
-    place = Scope(
-        space=memory.space_id, agent=memory.agent_id or AgentId(DEFAULT_AGENT), session=memory.session_id or NO_SESSION
-    )
-    return PendingMemory(place=place, said=statement_from_memory(memory), ref=memory.id, by=by)
+    return PendingMemory(scope=scope_of_memory(memory), statement=statement_from_memory(memory), ref=memory.id, by=by)
 
 
 async def apply_judgements_in_transaction(
@@ -108,7 +90,7 @@ async def apply_judgements_in_transaction(
     *,
     by: str,
     kept: Mapping[MemoryId, UUID] | None = None,
-) -> LateJudgementResult:
+) -> DecisionResult:
     """Apply judgements to a stored memory. The caller has locked its owner, and may have stored them."""
     space = memory.space_id
     ids = [memory.id, *(each.memory.id for each in compared)]
@@ -116,16 +98,11 @@ async def apply_judgements_in_transaction(
     memory = present[memory.id]
     if memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
-        return LateJudgementResult(action=Action.STORED, memory=memory)
-    live = [
-        replace(each, candidate=replace(each.candidate, memory=present[each.memory.id]))
-        for each in compared
-        if present[each.memory.id].is_live
-    ]
+        return DecisionResult(action=Action.STORED, memory=memory)
+    live = [replace(each, memory=present[each.memory.id]) for each in compared if present[each.memory.id].is_live]
     prepared = pending_from_memory(memory, by=by)
     kept = kept or await record_judgements(deps, transaction, prepared, live)
-    limits = deps.terms(space).limits
-    decided = decide(build_newcomer(prepared.said), [each.judged for each in live], limits)
+    decided = decide_statement(deps, prepared, live)
     by_id = {each.memory.id: each for each in live}
     return await _carry_out(deps, transaction, prepared, memory, decided=decided, by_id=by_id, kept=kept)
 
@@ -139,7 +116,7 @@ async def _carry_out(
     decided: LearnDecision,
     by_id: Mapping[MemoryId, CandidateComparison],
     kept: Mapping[MemoryId, UUID],
-) -> LateJudgementResult:
+) -> DecisionResult:
     if decided.confirms is not None:
         return await _merge(deps, transaction, memory, by_id[MemoryId(decided.confirms)], kept, by=prepared.who)
     if decided.superseded_by is not None:
@@ -152,17 +129,8 @@ async def _carry_out(
     elif memory.pending is not waits:
         await transaction.run(Q["set_pending"], space=memory.space_id, id=memory.id, pending=waits, at=deps.clock())
         changed = replace(memory, pending=waits)
-    done = await apply_decision(
+    return await apply_decision(
         deps, transaction, prepared, changed, decided=decided, compared=by_id, judgements=kept, earlier=memory
-    )
-    deciding = _find_deciding_judgement(decided, by_id)
-    return LateJudgementResult(
-        action=decided.action,
-        memory=done.memory,
-        change=done.change,
-        conflict=done.conflict,
-        superseded=done.superseded,
-        judgement=deciding,
     )
 
 
@@ -174,27 +142,27 @@ async def _merge(
     kept: Mapping[MemoryId, UUID],
     *,
     by: str,
-) -> LateJudgementResult:
+) -> DecisionResult:
     """Handle a late `same`. Held or quarantined memories are not merged: that is up to a person."""
     if duplicate.memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
-        return LateJudgementResult(action=Action.STORED, memory=memory)
+        return DecisionResult(action=Action.STORED, memory=memory)
     stays, goes = choose_survivor(duplicate.memory, memory)
     if stays.agent_id is not None and goes.agent_id is None:
         # A shared memory cannot be merged into one agent's private one.
         stays, goes = goes, stays
-    judgement = duplicate.opinion.judgement
+    judgement = duplicate.judgement
     merged, change = await merge_into(
         deps, transaction, stays, goes, by=by, reason=judgement.reasoning, judgement=kept.get(duplicate.memory.id)
     )
-    return LateJudgementResult(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
+    return DecisionResult(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
 
 
 async def _supersede_by(
     deps: MemoryDeps, transaction: Transaction, memory: Memory, newer: Memory, *, by: str, why: str
-) -> LateJudgementResult:
+) -> DecisionResult:
     _, change = await supersede_all(deps, transaction, newer, [memory], by=by, reason=why)
-    return LateJudgementResult(action=Action.STORED, memory=memory, change=change)
+    return DecisionResult(action=Action.STORED, memory=memory, change=change)
 
 
 async def _has_open_pairs(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> bool:
@@ -207,25 +175,14 @@ async def _clear_pending(deps: MemoryDeps, transaction: Transaction, memory: Mem
     await transaction.run(Q["set_pending"], space=memory.space_id, id=memory.id, pending=False, at=deps.clock())
 
 
-def _find_deciding_judgement(decided: LearnDecision, by_id: Mapping[MemoryId, CandidateComparison]) -> Judgement | None:
-    piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
-    chosen = next((pile[0] for pile in piles if pile), None)
-    return by_id[MemoryId(chosen)].opinion.judgement if chosen else None
-
-
 def build_comparison(memory: Memory, opinion: PairJudgement, *, similarity: float | None = None) -> CandidateComparison:
-    return CandidateComparison(candidate=LearnCandidate(memory=memory, similarity=similarity), opinion=opinion)
+    return CandidateComparison(memory=memory, similarity=similarity, opinion=opinion)
 
-
-JUDGE = "judge_pairs"
-"""The job that asks a model about pending pairs."""
 
 POLL_SECONDS = 0.05
 
 
-async def judge_pairs(
-    deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge"
-) -> LateJudgementResult | None:
+async def judge_pairs(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge") -> DecisionResult | None:
     """Judge the pending pairs of a memory and apply the result; None if nothing is pending."""
     async with deps.store.transaction() as transaction:
         waiting = await deps.panel.waiting(transaction, space, MemoryId(memory))
@@ -237,9 +194,9 @@ async def judge_pairs(
     answers = await deps.panel.with_model_all(space, pairs)
     compared = [
         build_comparison(
-            found[MemoryId(pair.old_ref)], PairJudgement(pair=pair, judgement=limit_to_subject(pair, said))
+            found[MemoryId(pair.old_ref)], PairJudgement(pair=pair, judgement=limit_to_subject(pair, judgement))
         )
-        for pair, said in zip(pairs, answers, strict=True)
+        for pair, judgement in zip(pairs, answers, strict=True)
     ]
     return await apply_judgements(deps, new, compared, by=by)
 
@@ -261,7 +218,7 @@ async def load_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> S
 
 async def apply_pair_judgement(
     deps: MemoryDeps, space: SpaceId, pair: StatementPair, judgement: Judgement, *, by: str = "judge"
-) -> LateJudgementResult | None:
+) -> DecisionResult | None:
     """Apply the final judgement of a pair that waited."""
     async with deps.store.transaction() as transaction:
         found = await find_memories(transaction, space, [pair.old_ref, pair.new_ref])
@@ -273,8 +230,8 @@ async def apply_pair_judgement(
 
 
 async def apply_judgements(
-    deps: MemoryDeps, memory: Memory, compared: list[CandidateComparison], *, by: str
-) -> LateJudgementResult:
+    deps: MemoryDeps, memory: Memory, compared: Sequence[CandidateComparison], *, by: str
+) -> DecisionResult:
     """Apply judgements to a memory in a new transaction."""
     async with deps.store.transaction() as transaction:
         await lock_owners(transaction, memory.space_id, [memory.agent_id])
@@ -295,7 +252,7 @@ def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = 
     )
 
 
-async def attach_settle(deps: MemoryDeps, place: Scope, learned: Learned) -> Learned:
+async def attach_settle(deps: MemoryDeps, scope: Scope, learned: Learned) -> Learned:
     """Return the result with a way to wait for its final state."""
     if not learned.pending or learned.memory is None:
         return learned
@@ -305,7 +262,7 @@ async def attach_settle(deps: MemoryDeps, place: Scope, learned: Learned) -> Lea
         until = deps.stopwatch() + timeout
         while True:
             async with deps.store.transaction() as transaction:
-                present = await find_memory(transaction, place.space, memory)
+                present = await find_memory(transaction, scope.space, memory)
             if not present.pending or deps.stopwatch() >= until:
                 return replace(learned, memory=present, pending=present.pending)
             await asyncio.sleep(POLL_SECONDS)
@@ -320,39 +277,28 @@ Report = Callable[[int], Awaitable[None]]
 
 async def recheck_memory(
     deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "recheck"
-) -> LateJudgementResult | None:
+) -> DecisionResult | None:
     """Compare a memory with all others and apply the result; None if it is not active."""
     async with deps.store.transaction() as transaction:
         found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
     if found is None or found.status is not Status.ACTIVE:
         return None
-    vectors = await embed_text(deps, build_embedding_input(found))
+    [vectors] = await embed_texts(deps, [build_embedding_input(found)])
+    pending = replace(pending_from_memory(found, by=by), vectors=vectors)
     async with deps.store.transaction() as transaction:
         if vectors is not None:
             await store_vectors(deps, transaction, found, vectors)
-        said = statement_from_memory(found)
-        duplicate = await find_duplicate(deps, transaction, space, said, other_than=found.id)
-        looked = await find_candidates(deps, transaction, space, said, vectors)
+        [duplicate] = await find_duplicates(deps, transaction, space, [pending.statement], other_than=found.id)
+        [pending] = await find_candidates(deps, transaction, space, [pending])
     if duplicate is not None:
-        return await apply_judgements(
-            deps, found, [_build_duplicate_comparison(duplicate.memory, found, duplicate.judgement)], by=by
-        )
-    others = [each for each in looked.candidates if each.memory.id != found.id]
-    return await apply_judgements(deps, found, await _compare_older(deps, found, others, vectors), by=by)
-
-
-def _build_duplicate_comparison(duplicate: Memory, memory: Memory, judgement: Judgement) -> CandidateComparison:
-    older, newer = sorted((duplicate, memory), key=lambda each: each.seq)
-    opinion = PairJudgement(pair=build_memory_pair(older, newer), judgement=judgement)
-    return build_comparison(duplicate, opinion, similarity=1.0)
-
-
-async def _compare_older(
-    deps: MemoryDeps, memory: Memory, others: list[LearnCandidate], vectors: StatementVectors | None
-) -> list[CandidateComparison]:
-    """Compare with older memories. Later ones were compared with this one when they came."""
-    older = [each for each in others if each.memory.seq < memory.seq or not each.memory.is_live]
-    return await compare(deps, memory.space_id, statement_from_memory(memory), older, ref=memory.id, vectors=vectors)
+        older, newer = sorted((duplicate.memory, found), key=lambda each: each.seq)
+        opinion = PairJudgement(pair=build_memory_pair(older, newer), judgement=duplicate.judgement)
+        same = CandidateComparison(memory=duplicate.memory, similarity=1.0, opinion=opinion)
+        return await apply_judgements(deps, found, [same], by=by)
+    # Later memories were compared with this one when they came.
+    others = tuple(each for each in pending.candidates if each.memory.seq < found.seq or not each.memory.is_live)
+    [pending] = await compare(deps, space, [replace(pending, candidates=others)])
+    return await apply_judgements(deps, found, pending.compared, by=by)
 
 
 def build_embedding_input(memory: Memory) -> MemoryEmbeddingInput:

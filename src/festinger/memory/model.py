@@ -1,4 +1,4 @@
-"""Defines memories, their kinds and states, and the scope of a speaker.
+"""Defines memories, their kinds and states.
 
 A memory is one statement with its provenance, state, confidence and weight. Values only: nothing here does
 I/O.
@@ -11,11 +11,9 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
-from festinger.errors import BadInput
-from festinger.ids import AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.confidence import Belief, Weight
-from festinger.memory.learn.decision import CandidateStatus
+from festinger.records import parse_choice, record_json, row_mapper
 
 
 class Kind(StrEnum):
@@ -57,6 +55,28 @@ LIVE = (Status.ACTIVE, Status.HELD, Status.QUARANTINED)
 REPLACED = (Status.SUPERSEDED, Status.MERGED)
 
 
+class Action(StrEnum):
+    """What learning did. `echoed` and `refused` are decided before anything is judged."""
+
+    STORED = "stored"
+    CONFIRMED = "confirmed"
+    ECHOED = "echoed"
+    REFINED = "refined"
+    SUPERSEDED = "superseded"
+    CONFLICTED = "conflicted"
+    PENDING = "pending"
+    QUARANTINED = "quarantined"
+    REFUSED = "refused"
+
+
+class CandidateStatus(StrEnum):
+    """The states in which a memory is a candidate."""
+
+    ACTIVE = "active"
+    HELD = "held"
+    QUARANTINED = "quarantined"
+
+
 class SourceTag(StrEnum):
     """How a memory came in."""
 
@@ -74,31 +94,12 @@ def parse_kind(name: str) -> Kind:
     lowered = name.strip().lower()
     if lowered in ALIASES:
         return ALIASES[lowered]
-    try:
-        return Kind(lowered)
-    except ValueError as error:
-        known = ", ".join(f"`{kind}`" for kind in Kind)
-        raise BadInput(f"`{name[:40]}` is no kind of memory.", hint=f"The kinds are {known}.") from error
+    return parse_choice(Kind, lowered, "kind of memory", hint="The kinds are")
 
 
 def comparable_kinds(kind: Kind) -> tuple[Kind, ...]:
     """The kinds that a statement of this kind may be the same as, update or contradict."""
     return tuple(sorted(CLAIMS)) if kind in CLAIMS else (kind,)
-
-
-NO_SESSION = SessionId("")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """The space, agent and session of a speaker. Handles without an agent have the default one."""
-
-    space: SpaceId
-    agent: AgentId
-    session: SessionId = NO_SESSION
-
-    def cause(self, origin: Origin, at: datetime) -> Cause:
-        return cause(agent=self.agent, session=self.session, origin=origin, at=at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,8 @@ class Memory:
 
     @property
     def belief(self) -> Belief:
-        return belief_from_row({each.name: getattr(self, each.name) for each in fields(self)})
+        own = {each.name: getattr(self, each.name) for each in fields(Belief) if each.name != "weight"}
+        return Belief(**own, weight=self.weight)
 
     @property
     def standing(self) -> CandidateStatus:
@@ -178,58 +180,19 @@ class Memory:
 
     def as_json(self) -> dict[str, Any]:
         """Return the public JSON, without hashes and `seq`."""
-        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
-        return {name: value for name, value in shown.items() if name not in ("fold", "gist", "seq")}
+        return record_json(self, hide=("fold", "gist", "seq"))
 
 
-_NAMES = tuple(each.name for each in fields(Memory))
+memory_from_row = row_mapper(Memory)
 
 
-def memory_from_row(row: Mapping[str, Any]) -> Memory:
-    """Build a memory from its row."""
-    values = {name: row[name] for name in _NAMES}
-    values |= {"kind": Kind(row["kind"]), "origin": Origin(row["origin"]), "status": Status(row["status"])}
-    values |= {"tags": tuple(row["tags"]), "access_times": tuple(row["access_times"])}
-    return Memory(**values)
-
-
-def belief_from_row(row: Mapping[str, Any]) -> Belief:
-    """Build the belief in a memory from its row."""
-    return Belief(
-        confidence=row["confidence"],
-        evidence_count=row["evidence_count"],
-        corroborations=row["corroborations"],
-        contradictions=row["contradictions"],
-        passive_count=row["passive_count"],
-        confidence_anchor=row["confidence_anchor"],
-        confidence_ceiling=row["confidence_ceiling"],
-        weight_ceiling=row["weight_ceiling"],
-        weight=Weight(alpha=row["weight_alpha"], beta=row["weight_beta"]),
-        immutable=row["immutable"],
-    )
+def scope_of_memory(memory: Memory) -> Scope:
+    """Return the scope of a memory's first speaker."""
+    agent, session = memory.agent_id or DEFAULT_AGENT, memory.session_id or NO_SESSION
+    return Scope(space=memory.space_id, agent=agent, session=session)
 
 
 def belief_columns(belief: Belief) -> dict[str, Any]:
     """Convert a belief to its columns."""
-    return {
-        "confidence": belief.confidence,
-        "evidence_count": belief.evidence_count,
-        "corroborations": belief.corroborations,
-        "contradictions": belief.contradictions,
-        "passive_count": belief.passive_count,
-        "confidence_anchor": belief.confidence_anchor,
-        "confidence_ceiling": belief.confidence_ceiling,
-        "weight_ceiling": belief.weight_ceiling,
-        "weight_alpha": belief.weight.alpha,
-        "weight_beta": belief.weight.beta,
-    }
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, UUID):
-        return str(value)
-    return list(map(_to_json, value)) if isinstance(value, tuple) else value
+    own = {each.name: getattr(belief, each.name) for each in fields(Belief) if each.name not in ("weight", "immutable")}
+    return own | {"weight_alpha": belief.weight.alpha, "weight_beta": belief.weight.beta}

@@ -18,18 +18,6 @@ select coalesce((select m.seq from memory m where m.space_id = %(space)s and m.a
        coalesce((select m.seq from memory m where m.space_id = %(space)s and m.agent_id is null
                  order by m.agent_id desc, m.seq desc limit 1), 0) as shared;
 
--- name: twins
--- What was said in the same words, or in words of the same gist; the best first.
-select m.* from memory m
-where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.kind = any(%(kinds)s)
-  and (m.agent_id is null or m.agent_id = %(owner)s)
-  and (m.fold = %(fold)s or m.gist = %(gist)s)
-  and (m.event_day is null or %(day)s::date is null or m.event_day = %(day)s)
-  and (%(except)s::uuid is null or m.id <> %(except)s)
-order by m.fold <> %(fold)s, m.status <> 'active', m.status <> 'held',
-         m.event_day is distinct from %(day)s, m.agent_id is null, m.seq
-limit %(limit)s;
-
 -- part: of_those_seen
 -- Vectors of a model, with the memories that an agent sees. The live ones are asked for by what they are not: a planner
 -- that knows no numbers yet would else walk a partial index of them once for every vector.
@@ -364,12 +352,6 @@ from memory_sighting s
 where s.space_id = %(space)s and s.memory_id = %(memory)s and s.agent_id = %(agent)s and s.day = %(day)s
   and s.origin = %(origin)s and s.counted;
 
--- name: distinct_causes
--- How many distinct causes speak for a memory.
-select count(distinct (s.agent_id, s.session_id, s.day, s.origin)) as causes
-from memory_sighting s
-where s.space_id = %(space)s and s.memory_id = %(memory)s and s.counted;
-
 -- name: births_of_cause
 -- How many memories a cause brought since a moment.
 select count(*) as births from memory_sighting s
@@ -578,7 +560,7 @@ insert into refusal (space_id, id, reason, detail, text, agent_id, session_id, d
 values (%(space)s, %(id)s, %(reason)s, %(detail)s, %(text)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s);
 
 -- name: twins_of_each
--- The same for several statements at once, each by its number.
+-- What was said in the same words as each statement, or in words of the same gist; the best first.
 select said.number, m.* from unnest(%(numbers)s::integer[], %(folds)s::bytea[], %(gists)s::bytea[], %(days)s::date[])
     as said (number, fold, gist, day)
 cross join lateral (
@@ -587,6 +569,7 @@ cross join lateral (
       and (m.agent_id is null or m.agent_id = %(owner)s)
       and (m.fold = said.fold or m.gist = said.gist)
       and (m.event_day is null or said.day is null or m.event_day = said.day)
+      and (%(except)s::uuid is null or m.id <> %(except)s)
     order by m.fold <> said.fold, m.status <> 'active', m.status <> 'held',
              m.event_day is distinct from said.day, m.agent_id is null, m.seq
     limit %(limit)s
@@ -993,10 +976,6 @@ values (%(space)s, %(id)s, %(censor)s, %(op)s, %(before)s::jsonb, %(after)s::jso
 -- name: lock_censor_change
 -- One change of a censor, kept from changing until the transaction ends.
 select c.* from censor_change c where c.space_id = %(space)s and c.id = %(id)s for update;
-
--- name: censor_changes
--- What was done to a censor, oldest first.
-select c.* from censor_change c where c.space_id = %(space)s and c.censor_id = %(censor)s order by c.at, c.id;
 
 -- name: mark_censor_undone
 -- Notes that a change of a censor was taken back.

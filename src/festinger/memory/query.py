@@ -14,10 +14,11 @@ from uuid import UUID
 
 from festinger.clock import aware, iso, read_moment
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MemoryId, Origin, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Record
 from festinger.memory.changes import (
     DEPTH,
+    LONGEST_CHAIN,
     Ancestor,
     Change,
     Link,
@@ -29,8 +30,9 @@ from festinger.memory.changes import (
 from festinger.memory.confidence import Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
-from festinger.memory.learn.supersede import LONGEST_CHAIN, find_successors
-from festinger.memory.model import Kind, Memory, Scope, Status, memory_from_row, parse_kind
+from festinger.memory.learn.supersede import find_successors
+from festinger.memory.model import Kind, Memory, Status, memory_from_row, parse_kind
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -81,12 +83,12 @@ def _parse_moment(asked: Mapping[str, str], name: str) -> datetime | None:
     return read_moment(asked[name].replace(" ", "+")) if asked.get(name) else None
 
 
-def _parse_list(names: type[Name], given: str) -> list[Name]:
+def _parse_list(names: type[Name], text: str) -> list[Name]:
     try:
-        return [names(each) for each in given.split(",") if each]
+        return [names(each) for each in text.split(",") if each]
     except ValueError as error:
         known = ", ".join(f"`{each}`" for each in names)
-        raise BadInput(f"`{given[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
+        raise BadInput(f"`{text[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
 
 
 Q = queries_of("festinger.memory")
@@ -102,30 +104,27 @@ class History:
     changes: tuple[Change, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memories": [memory.as_json() for memory in self.memories],
-            "changes": [change.as_json() for change in self.changes],
-        }
+        return record_json(self)
 
 
 async def get_memory(
-    deps: MemoryDeps, place: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
+    deps: MemoryDeps, scope: Scope, memory: UUID, *, as_of: datetime | None = None, valid_at: datetime | None = None
 ) -> Memory:
     """Return a memory if the agent may see it and it was believed and valid at the given times."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
         is_asked_of_now = as_of is None and valid_at is None
         if not is_asked_of_now and not await find_believed_ids(
-            deps, transaction, place.space, [memory], as_of=as_of, valid_at=valid_at
+            deps, transaction, scope.space, [memory], as_of=as_of, valid_at=valid_at
         ):
             raise NotFound("This was not believed, or did not hold, at that moment.")
-    deps.on_read(place, [found.id])
+    deps.on_read(scope, [found.id])
     return found
 
 
-def require_visible(place: Scope, memory: Memory) -> Memory:
+def require_visible(scope: Scope, memory: Memory) -> Memory:
     """Raise `NotFound` for another agent's private memory."""
-    if memory.agent_id not in (None, place.agent):
+    if memory.agent_id not in (None, scope.agent):
         raise NotFound(f"There is no memory `{memory.id}`.")
     return memory
 
@@ -160,15 +159,15 @@ def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
 
 
 async def page_memories(
-    deps: MemoryDeps, place: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
+    deps: MemoryDeps, scope: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
     """List memories visible to an agent, newest first. A point in time overrides the status filter."""
     most = min(limit, LONGEST_PAGE)
     kept: list[Memory] = []
     async with deps.store.transaction() as transaction:
         while len(kept) < most:
-            found = await _list_rows(deps, transaction, place, wanted, after=after, limit=most)
-            kept += await _filter_by_moment(deps, transaction, place, wanted, found)
+            found = await _list_rows(deps, transaction, scope, wanted, after=after, limit=most)
+            kept += await _filter_by_moment(deps, transaction, scope, wanted, found)
             if len(found) < most:
                 break
             # Some of these may not have been believed then: continue until the page is full.
@@ -177,13 +176,13 @@ async def page_memories(
 
 
 async def _list_rows(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
 ) -> list[Memory]:
     statuses = None if wanted.is_dated else wanted.statuses
     rows = await transaction.all(
         Q["page"],
-        space=place.space,
-        agent=None if wanted.everybodys else place.agent,
+        space=scope.space,
+        agent=None if wanted.everybodys else scope.agent,
         statuses=None if statuses is None else [status.value for status in statuses],
         kinds=[kind.value for kind in wanted.kinds] or None,
         origins=[origin.value for origin in wanted.origins] or None,
@@ -197,31 +196,31 @@ async def _list_rows(
 
 
 async def _filter_by_moment(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, wanted: MemoryFilter, found: Sequence[Memory]
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, found: Sequence[Memory]
 ) -> list[Memory]:
     if not wanted.is_dated:
         return list(found)
     ids = [memory.id for memory in found]
     moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
-    held = await find_believed_ids(deps, transaction, place.space, ids, **moments)
+    held = await find_believed_ids(deps, transaction, scope.space, ids, **moments)
     return [memory for memory in found if memory.id in held]
 
 
-async def find_current(deps: MemoryDeps, place: Scope, memory: UUID) -> Memory:
+async def find_current(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:
     """Return the end of the supersession chain of a memory."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        later = await find_successors(transaction, place.space, memory)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        later = await find_successors(transaction, scope.space, memory)
     return later[-1] if later else found
 
 
-async def load_history(deps: MemoryDeps, place: Scope, memory: UUID) -> History:
+async def load_history(deps: MemoryDeps, scope: Scope, memory: UUID) -> History:
     """Return a memory, everything it replaced, and all their changes."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        rows = await transaction.all(Q["chain_back"], space=place.space, memory=memory, depth=LONGEST_CHAIN)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        rows = await transaction.all(Q["chain_back"], space=scope.space, memory=memory, depth=LONGEST_CHAIN)
         chain = (found, *(memory_from_row(row) for row in rows))
-        changes = await changes_of(transaction, place.space, [each.id for each in chain])
+        changes = await changes_of(transaction, scope.space, [each.id for each in chain])
     return History(memories=chain, changes=tuple(changes))
 
 
@@ -244,6 +243,9 @@ class MemorySighting:
     at: datetime
     counted: bool
     uncounted_because: str | None
+
+
+_map_sighting = row_mapper(MemorySighting, agent="agent_id", session="session_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,43 +299,30 @@ class Why:
         return self.memory.confidence
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memory": self.memory.as_json(),
-            "said": [_sighting_json(sighting) for sighting in self.said],
-            "derives_from": [each.as_json() for each in self.derives_from],
-            "supports": [each.as_json() for each in self.supports],
-            "supersedes": [each.as_json() for each in self.supersedes],
-            "superseded_by": self.superseded_by.as_json() if self.superseded_by else None,
-            "judgements": [_judgement_json(record) for record in self.judgements],
-            "outcomes": list(self.outcomes),
-            "changes": [change.as_json() for change in self.changes],
-            "trust_line": [
-                {"id": str(rest.id), "depth": rest.depth, "trust": rest.trust, "content": rest.content}
-                for rest in self.trust_line
-            ],
-        }
+        judgements = [_judgement_json(record) for record in self.judgements]
+        return record_json(self, hide=("judgements",)) | {"judgements": judgements}
 
 
-async def explain_belief(deps: MemoryDeps, place: Scope, memory: UUID) -> Why:
+async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
     """Return everything that a belief rests on."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
-        links = await transaction.all(Q["links_of"], space=place.space, memory=memory)
-        line = await find_ancestors(transaction, place.space, [memory], depth=DEPTH)
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
+        links = await transaction.all(Q["links_of"], space=scope.space, memory=memory)
+        line = await find_ancestors(transaction, scope.space, [memory], depth=DEPTH)
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
-        near = await find_memories(transaction, place.space, ids)
-        said = await list_sightings(transaction, place.space, found.id)
-        changes = await changes_of(transaction, place.space, [memory])
+        near = await find_memories(transaction, scope.space, ids)
+        sightings = await list_sightings(transaction, scope.space, found.id)
+        changes = await changes_of(transaction, scope.space, [memory])
     return Why(
         memory=found,
-        said=said,
+        said=sightings,
         derives_from=_linked(links, near, found.id, Link.DERIVES_FROM),
         supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
         supersedes=_linked(links, near, found.id, Link.SUPERSEDES),
         superseded_by=near.get(found.superseded_by) if found.superseded_by else None,
-        judgements=tuple(await deps.panel.said_of(place.space, memory)),
-        outcomes=await deps.outcomes_of(place.space, found.id),
+        judgements=tuple(await deps.panel.said_of(scope.space, memory)),
+        outcomes=await deps.outcomes_of(scope.space, found.id),
         changes=tuple(changes),
         trust_line=(
             TrustStep(id=found.id, depth=0, trust=found.trust, content=found.content),
@@ -347,23 +336,7 @@ async def list_sightings(
 ) -> tuple[MemorySighting, ...]:
     """List the sightings of a memory."""
     rows = await transaction.all(Q["sightings_of"], space=space, memory=memory, limit=limit)
-    return tuple(
-        MemorySighting(
-            id=row["id"],
-            agent=row["agent_id"],
-            session=row["session_id"],
-            day=row["day"],
-            origin=Origin(row["origin"]),
-            trust=row["trust"],
-            wording=row["wording"],
-            source=row["source"],
-            similarity=row["similarity"],
-            at=row["at"],
-            counted=row["counted"],
-            uncounted_because=row["uncounted_because"],
-        )
-        for row in rows
-    )
+    return tuple(map(_map_sighting, rows))
 
 
 def _linked(
@@ -382,23 +355,6 @@ def _linked(
 def _build_trust_steps(line: list[Ancestor], near: Mapping[MemoryId, Memory]) -> tuple[TrustStep, ...]:
     known = {UUID(int=id_.int): memory.content for id_, memory in near.items()}
     return tuple(TrustStep(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line)
-
-
-def _sighting_json(sighting: MemorySighting) -> dict[str, Any]:
-    return {
-        "id": str(sighting.id),
-        "agent": sighting.agent,
-        "session": sighting.session,
-        "day": sighting.day.isoformat(),
-        "origin": sighting.origin.value,
-        "trust": sighting.trust,
-        "wording": sighting.wording,
-        "source": sighting.source,
-        "similarity": sighting.similarity,
-        "at": iso(sighting.at),
-        "counted": sighting.counted,
-        "uncounted_because": sighting.uncounted_because,
-    }
 
 
 def _judgement_json(record: Record) -> dict[str, Any]:

@@ -18,8 +18,6 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
-REEMBED = "reembed"
-
 Report = Callable[[int, int], Awaitable[None]]
 
 

@@ -35,6 +35,7 @@ from festinger.memory.erasure.repair import undo_repair
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.observability.metrics import MEMORY_UNDONE
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.write import lock_world
@@ -53,7 +54,7 @@ class UndoResult:
     memories: tuple[Memory, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {"change": self.change.as_json(), "memories": [memory.as_json() for memory in self.memories]}
+        return record_json(self)
 
 
 async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> UndoResult:
@@ -149,8 +150,8 @@ async def _undo_supersede(
         await update_state(transaction, everybody[new], at=deps.clock(), status=Status.ARCHIVED, pending=False)
     for old in olds:
         pair = build_memory_pair(everybody[old], everybody[new])
-        said = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
-        await deps.panel.overrule(transaction, space, pair, said)
+        judgement = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
+        await deps.panel.overrule(transaction, space, pair, judgement)
 
 
 async def _undo_merge(
@@ -171,8 +172,8 @@ async def _undo_merge(
     )
     await remove_links(transaction, stays.space_id, duplicate, Link.SAME_AS, to=[into], at=now)
     pair = build_memory_pair(stays, present[duplicate])
-    said = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
-    await deps.panel.overrule(transaction, stays.space_id, pair, said)
+    judgement = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
+    await deps.panel.overrule(transaction, stays.space_id, pair, judgement)
 
 
 async def _undo_edit(
@@ -229,8 +230,3 @@ def _value(name: str, kept: Any) -> Any:
     if kept is None or name in ("pending", "immutable", "status"):
         return kept
     return UUID(kept) if name == "superseded_by" else datetime.fromisoformat(kept)
-
-
-def list_active(undone: UndoResult) -> tuple[Memory, ...]:
-    """Return the memories that are active again."""
-    return tuple(memory for memory in undone.memories if memory.status is Status.ACTIVE)

@@ -6,7 +6,6 @@ learning continues by words, reports that it is degraded, and the vectors are ma
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 import structlog
@@ -20,6 +19,7 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.store.vectors import QueryVector, VectorModel, build_query_vector
+from festinger.text.normalize import exact_hash
 
 log = structlog.get_logger(room="memory")
 
@@ -70,10 +70,6 @@ async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -
     ]
 
 
-async def embed_text(deps: MemoryDeps, words: MemoryEmbeddingInput) -> StatementVectors | None:
-    return (await embed_texts(deps, [words]))[0]
-
-
 def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
     """Return the cosine thresholds; None where vectors alone may not decide."""
     same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)
@@ -90,10 +86,6 @@ def negation_direction(profile: EmbedderProfile, model: VectorModel) -> QueryVec
     """Return the negation direction; None if it was not learned or is turned off."""
     is_on = len(profile.direction) == model.dims and profile.threshold(Threshold.OPPOSITION) is not None
     return build_query_vector(model, profile.direction) if is_on else None
-
-
-def text_hash(text: str) -> bytes:
-    return sha256(text.encode()).digest()
 
 
 def vector_columns(vectors: StatementVectors | None) -> dict[str, Any]:
@@ -163,8 +155,8 @@ def _build_vectors(
         model=model,
         store=build_query_vector(model, stored),
         compare=build_query_vector(model, compared),
-        store_hash=text_hash(words.stored_as or words.text),
-        compare_hash=text_hash(words.text),
+        store_hash=exact_hash(words.stored_as or words.text),
+        compare_hash=exact_hash(words.text),
         is_bare=is_single_vector(words, profile),
         bars=similarity_bars(profile),
         direction=negation_direction(profile, model),

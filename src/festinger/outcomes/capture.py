@@ -14,9 +14,9 @@ from uuid import UUID
 
 from festinger.events.event import Event, NewEvent
 from festinger.events.feed import event_history
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, TraceId
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId, TraceId
 from festinger.memory.changes import find_memories
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.corrections import CORRECT
 from festinger.outcomes.effects import outcome_weight, parse_edge
@@ -45,7 +45,7 @@ class CapturedTurn:
     """A turn of a session as it was captured."""
 
     exchanges: tuple[PastExchange, ...]
-    said: str
+    text: str
     """The person's message that began it."""
 
     @property
@@ -63,31 +63,31 @@ async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event
     exchanges = exchanges[: upto[-1] + 1] if upto else exchanges
     if not any(each.recollection for each in exchanges):
         return
-    said = await session_messages(transaction, event.space, session)
-    turns = group_turns(exchanges, said)
-    place = Scope(space=event.space, agent=event.agent or AgentId("default"), session=session)
-    reporter = Reporter(place=place, name=REPORTER, door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
-    if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].said:
+    messages = await session_messages(transaction, event.space, session)
+    turns = group_turns(exchanges, messages)
+    scope = Scope(space=event.space, agent=event.agent or AgentId("default"), session=session)
+    reporter = Reporter(scope=scope, name=REPORTER, door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
+    if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].text:
         ttl = timedelta(seconds=deps.terms(event.space).proposal_ttl_s)
         if turns[-1].exchanges[0].at - turns[-2].exchanges[-1].at <= ttl:
-            await _infer_turn(deps, transaction, reporter, turns[-2], said, next_message=turns[-1].said)
+            await _infer_turn(deps, transaction, reporter, turns[-2], messages, next_message=turns[-1].text)
     if turns:
-        await _infer_turn(deps, transaction, reporter, turns[-1], said)
+        await _infer_turn(deps, transaction, reporter, turns[-1], messages)
 
 
-def group_turns(exchanges: Sequence[PastExchange], said: Sequence[StoredMessage]) -> list[CapturedTurn]:
+def group_turns(exchanges: Sequence[PastExchange], messages: Sequence[StoredMessage]) -> list[CapturedTurn]:
     """Group the exchanges of a session into turns: each begins where a person spoke."""
     spoken: dict[UUID, list[str]] = {}
-    for message in said:
+    for message in messages:
         if message.origin is Origin.PERSON and message.role == "user":
             spoken.setdefault(message.exchange, []).append(message.text)
     turns: list[CapturedTurn] = []
     for each in exchanges:
         words = "\n".join(spoken.get(each.id, ()))
         if words or not turns:
-            turns.append(CapturedTurn(exchanges=(each,), said=words))
+            turns.append(CapturedTurn(exchanges=(each,), text=words))
         else:
-            turns[-1] = CapturedTurn(exchanges=(*turns[-1].exchanges, each), said=turns[-1].said)
+            turns[-1] = CapturedTurn(exchanges=(*turns[-1].exchanges, each), text=turns[-1].text)
     return turns
 
 
@@ -96,32 +96,32 @@ async def _infer_turn(
     transaction: Transaction,
     reporter: Reporter,
     turn: CapturedTurn,
-    said: Sequence[StoredMessage],
+    messages: Sequence[StoredMessage],
     *,
     next_message: str = "",
 ) -> None:
-    shown = await _load_injected_notes(transaction, reporter.place, turn)
+    shown = await _load_injected_notes(transaction, reporter.scope, turn)
     if not shown:
         return
     ids = [note for notes in shown.values() for note in notes]
     memories = [found for note in ids if (found := parse_memory_id(note)) is not None]
-    known = await find_memories(transaction, reporter.place.space, memories)
+    known = await find_memories(transaction, reporter.scope.space, memories)
     if not next_message:
         await _record_injected(deps, transaction, reporter, shown, known, turn)
-    read = infer_turn(_build_turn(turn, ids, known, said, next_message=next_message))
+    read = infer_turn(_build_turn(turn, ids, known, messages, next_message=next_message))
     if not next_message:
         OUTCOMES_UNREADABLE.inc(len(read.unreadable))
     await _report_inferred(deps, transaction, reporter, read, turn=turn, shown=shown)
 
 
-async def _load_injected_notes(transaction: Transaction, place: Scope, turn: CapturedTurn) -> dict[UUID, list[str]]:
+async def _load_injected_notes(transaction: Transaction, scope: Scope, turn: CapturedTurn) -> dict[UUID, list[str]]:
     """Return the ids of the notes injected into a turn, by recollection."""
     shown: dict[UUID, list[str]] = {}
     for each in turn.exchanges:
         if each.recollection is None:
             continue
-        told = await event_history(transaction, space=place.space, trace=each.request, names=[INJECTED], limit=1)
-        shown |= {each.recollection: [note["id"] for event in told for note in event.payload["notes"]]}
+        events = await event_history(transaction, space=scope.space, trace=each.request, names=[INJECTED], limit=1)
+        shown |= {each.recollection: [note["id"] for event in events for note in event.payload["notes"]]}
     return {recollection: notes for recollection, notes in shown.items() if notes}
 
 
@@ -134,8 +134,8 @@ async def _record_injected(
     turn: CapturedTurn,
 ) -> None:
     """Record what was surfaced, the first time that its turn is read."""
-    told = await transaction.all(Q["surfaced_by_any"], space=reporter.place.space, recalls=sorted(shown))
-    before = {row["recall_id"] for row in told}
+    rows = await transaction.all(Q["surfaced_by_any"], space=reporter.scope.space, recalls=sorted(shown))
+    before = {row["recall_id"] for row in rows}
     for recollection, notes in shown.items():
         ids = [found for note in notes if (found := parse_memory_id(note)) in known]
         if ids and recollection not in before:
@@ -154,15 +154,15 @@ def _build_turn(
     turn: CapturedTurn,
     ids: Sequence[str],
     known: Mapping[MemoryId, Memory],
-    said: Sequence[StoredMessage],
+    messages: Sequence[StoredMessage],
     *,
     next_message: str,
 ) -> TurnInferenceInput:
     mine = {each.id for each in turn.exchanges}
     replies = {each.reply for each in turn.exchanges}
     first = turn.exchanges[0].at
-    request = [each.text for each in said if each.id not in replies and (each.exchange in mine or each.at <= first)]
-    reply = [each.text for each in said if each.id in replies]
+    request = [each.text for each in messages if each.id not in replies and (each.exchange in mine or each.at <= first)]
+    reply = [each.text for each in messages if each.id in replies]
     calls = [str(call.get("arguments", "")) for each in turn.exchanges for call in each.tool_calls]
     return TurnInferenceInput(
         notes=tuple(found for id_ in dict.fromkeys(ids) if (found := build_note(id_, known)) is not None),
@@ -193,7 +193,7 @@ async def _report_inferred(
     shown: Mapping[UUID, Sequence[str]],
 ) -> None:
     """Report the inferred outcomes that are not known yet."""
-    before = await _load_known_outcomes(transaction, reporter.place.space, turn)
+    before = await _load_known_outcomes(transaction, reporter.scope.space, turn)
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
         return
@@ -206,13 +206,13 @@ async def _report_inferred(
         evidence={each.note: each.evidence for each in fresh},
     )
     await observe_in(deps, transaction, reporter, report)
-    await _enqueue_corrections(deps, transaction, reporter.place, read)
-    terms, by_note = deps.terms(reporter.place.space), _recollection_by_note(shown)
+    await _enqueue_corrections(deps, transaction, reporter.scope, read)
+    terms, by_note = deps.terms(reporter.scope.space), _recollection_by_note(shown)
     requests = {each.recollection: each.request for each in turn.exchanges}
-    told = [
+    events = [
         NewEvent(
             name=INFERRED,
-            subject=f"session:{reporter.place.session}",
+            subject=f"session:{reporter.scope.session}",
             payload={
                 "recollection": str(by_note[each.note]),
                 "note": each.note[:200],
@@ -220,22 +220,22 @@ async def _report_inferred(
                 "weight": outcome_weight(ReportSource.INFERRED, each.q, terms),
                 "evidence": str(each.evidence.get("rule", ""))[:EVIDENCE_CHARS],
             },
-            agent=reporter.place.agent,
-            session=reporter.place.session,
+            agent=reporter.scope.agent,
+            session=reporter.scope.session,
             trace=TraceId(requests[by_note[each.note]]),
         )
         for each in fresh
     ]
-    await deps.outbox.emit_all(transaction, told, space=reporter.place.space)
+    await deps.outbox.emit_all(transaction, events, space=reporter.scope.space)
 
 
 async def _enqueue_corrections(
-    deps: OutcomeDeps, transaction: Transaction, place: Scope, read: TurnInferenceResult
+    deps: OutcomeDeps, transaction: Transaction, scope: Scope, read: TurnInferenceResult
 ) -> None:
     """Enqueue learning of what a person said in place of a memory, so that the judges compare both."""
     for each in read.outcomes:
         if "said" in each.evidence and (memory := parse_memory_id(each.note)) is not None:
-            await deps.memory.ask(transaction, CORRECT, space=place.space, memory=str(memory), session=place.session)
+            await deps.memory.ask(transaction, CORRECT, space=scope.space, memory=str(memory), session=scope.session)
 
 
 def _recollection_by_note(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
@@ -254,8 +254,8 @@ async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: C
 
 async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
     """Return the last outcome inferred for each edge given to a request."""
-    told = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
-    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(told)}
+    events = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
+    found = {event.payload["note"]: event.payload["outcome"] for event in reversed(events)}
     return {note: outcome for note, outcome in found.items() if parse_memory_id(note) is None}
 
 
@@ -273,8 +273,8 @@ class ReplyInput:
 async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, reply: ReplyInput) -> ObserveResult:
     """Infer outcomes of what a recall surfaced from a reply, and report them. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
-        shown = await require_surfacings(transaction, reporter.place.space, recall)
-        known = await find_memories(transaction, reporter.place.space, [each.memory_id for each in shown])
+        shown = await require_surfacings(transaction, reporter.scope.space, recall)
+        known = await find_memories(transaction, reporter.scope.space, [each.memory_id for each in shown])
     notes = [build_note(str(each.memory_id), known) for each in shown]
     read = infer_turn(
         TurnInferenceInput(
@@ -297,5 +297,5 @@ async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, rep
     )
     observed = await observe(deps, reporter, report)
     async with deps.store.transaction() as transaction:
-        await _enqueue_corrections(deps, transaction, reporter.place, read)
+        await _enqueue_corrections(deps, transaction, reporter.scope, read)
     return observed

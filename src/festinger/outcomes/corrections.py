@@ -14,17 +14,16 @@ from functools import cache
 from pathlib import Path
 from uuid import UUID
 
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.judge.model import PERSON, Current, Judgement, PairJudgement, Relation
 from festinger.judge.rules.attributes import WORD, value_key
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import find_memories, lock_owners
 from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.learn.write import lock_owners
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, parse_memory_id
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -109,7 +108,7 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
         note = (await find_memories(transaction, space, [memory])).get(row["memory_id"])
     if note is None or not note.is_live:
         return None
-    given = LearnRequest(
+    request = LearnRequest(
         text=row["said"],
         subject=note.subject,
         kind=note.kind,
@@ -118,8 +117,8 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
         shared=note.agent_id is None,
         key=f"correction:{row['id']}",
     )
-    place = Scope(space=space, agent=AgentId(row["agent_id"]), session=session)
-    learned = await learn(deps.memory, place, given)
+    scope = Scope(space=space, agent=AgentId(row["agent_id"]), session=session)
+    learned = await learn(deps.memory, scope, request)
     # The new memory holds the text now, and it is forgotten with it: nothing else may keep it.
     await deps.store.run(Q["drop_correction"], space=space, id=row["id"])
     return learned
@@ -141,8 +140,8 @@ def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
 
 async def lock_successors(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
     """Lock the owners of the successors before any row: superseding takes the same locks."""
-    new = await find_memories(transaction, reporter.place.space, set(superseded_pairs(report).values()))
-    await lock_owners(transaction, reporter.place.space, [memory.agent_id for memory in new.values()])
+    new = await find_memories(transaction, reporter.scope.space, set(superseded_pairs(report).values()))
+    await lock_owners(transaction, reporter.scope.space, [memory.agent_id for memory in new.values()])
 
 
 async def supersede_contradicted(
@@ -157,12 +156,12 @@ async def supersede_contradicted(
     for old, new in sorted(superseded_pairs(report).items()):
         if old not in held:
             continue
-        found = await find_memories(transaction, reporter.place.space, [UUID(int=old.int), UUID(int=new.int)])
+        found = await find_memories(transaction, reporter.scope.space, [UUID(int=old.int), UUID(int=new.int)])
         newer = found.get(new)
-        if newer is None or newer.agent_id not in (None, reporter.place.agent) or old not in found:
+        if newer is None or newer.agent_id not in (None, reporter.scope.agent) or old not in found:
             continue
-        said = judgement_from_successor(reporter)
-        opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=said)
+        judgement = judgement_from_successor(reporter)
+        opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=judgement)
         await apply_judgements_in_transaction(
             deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
         )

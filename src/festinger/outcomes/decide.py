@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause, MemoryId
+from festinger.ids import Cause, MemoryId, cause_columns
 from festinger.memory.model import Memory
 from festinger.outcomes.effects import (
     OutcomeDelta,
@@ -99,7 +99,7 @@ class OutcomeContext:
     counted: Mapping[ReportSource, int] = field(default_factory=dict)
     replaces: tuple[Mapping[str, Any], ...] = ()
     """Outcomes of the same turn that this report replaces."""
-    told: bool = False
+    was_explicit: bool = False
     """Whether an explicit outcome was already reported for the same turn."""
 
 
@@ -114,7 +114,7 @@ async def load_outcome_contexts(
     now: datetime,
 ) -> dict[MemoryId, OutcomeContext]:
     """Load what is known of each memory; all of them are locked."""
-    space, terms, ids = reporter.place.space, deps.terms(reporter.place.space), list(memories)
+    space, terms, ids = reporter.scope.space, deps.terms(reporter.scope.space), list(memories)
     surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
     earlier = await _load_earlier_outcomes(transaction, reporter, report, ids, surfacings)
@@ -138,7 +138,7 @@ async def load_outcome_contexts(
             partitions=partitions[id_],
             counted=counted.get(id_, {}),
             replaces=tuple(replaces.get(id_, ())),
-            told=any(row["how"] == ReportSource.EXPLICIT for row in earlier.get(id_, ())),
+            was_explicit=any(row["how"] == ReportSource.EXPLICIT for row in earlier.get(id_, ())),
         )
         for id_, memory in memories.items()
     }
@@ -149,10 +149,10 @@ async def _load_resolvable(
 ) -> Rows:
     return await transaction.all(
         Q["resolvable"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         memories=ids,
         partition=report.partition,
-        agent=reporter.place.agent,
+        agent=reporter.scope.agent,
         since=now - LATE,
     )
 
@@ -197,7 +197,7 @@ async def _load_earlier_outcomes(
     if not turns and not recalls:
         return {}
     rows = await transaction.all(
-        Q["outcomes_of_turn"], space=reporter.place.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
+        Q["outcomes_of_turn"], space=reporter.scope.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
     )
     earlier: dict[MemoryId, Rows] = {}
     for row in rows:
@@ -220,7 +220,7 @@ async def _load_staged_reads(
 ) -> dict[MemoryId, list[datetime]]:
     everywhere = sorted({each for found in partitions.values() for each in found})
     rows = await transaction.all(
-        Q["staged_of"], space=reporter.place.space, memories=list(partitions), partitions=everywhere, at=now
+        Q["staged_of"], space=reporter.scope.space, memories=list(partitions), partitions=everywhere, at=now
     )
     staged: dict[MemoryId, list[datetime]] = {}
     for row in rows:
@@ -234,12 +234,9 @@ async def _load_counted(
 ) -> dict[MemoryId, dict[ReportSource, int]]:
     rows = await transaction.all(
         Q["outcomes_of_cause"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         memories=ids,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
+        **cause_columns(cause),
         **{"except": sorted(without)},
     )
     counted: dict[MemoryId, dict[ReportSource, int]] = {}

@@ -289,11 +289,11 @@ class EdgeNote:
         """The edge as a sentence."""
         return f"{self.concept.replace('_', ' ')} is {self.parent.replace('_', ' ')}"
 
-    def is_denied_by(self, said: Iterable[Claim]) -> bool:
+    def is_denied_by(self, claims: Iterable[Claim]) -> bool:
         """Whether a claim puts another parent in its place, or retracts this one."""
         return any(
             claim.is_retraction == (claim.parent == self.parent or is_same_name(claim.parent, self.parent))
-            for claim in said
+            for claim in claims
             if (claim.concept, claim.dimension) == (self.concept, self.dimension)
         )
 
@@ -327,16 +327,16 @@ async def observe_edges(
     credit: Mapping[str, float],
 ) -> list[str]:
     """Apply outcomes of edges to the world; return the moved ids. `credit` holds the share of each."""
-    told = affected_edges(report, edges)
-    if not told:
+    affected = affected_edges(report, edges)
+    if not affected:
         return []
-    terms = deps.terms(reporter.place.space)
-    change = await begin_change(deps.world, transaction, reporter.place.space, by="outcome", cause=cause)
+    terms = deps.terms(reporter.scope.space)
+    change = await begin_change(deps.world, transaction, reporter.scope.space, by="outcome", cause=cause)
     moved = []
-    for id_ in sorted(told):
+    for id_ in sorted(affected):
         found = await apply_outcome_in(
             change,
-            told[id_].note,
+            affected[id_].note,
             report.outcome_of(id_),
             cause=cause,
             weight=outcome_weight(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),

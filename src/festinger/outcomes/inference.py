@@ -145,11 +145,11 @@ def own_words(note: str, request: TextWords) -> tuple[NoteWord, ...]:
     return tuple(word for word in note_words(note) if word not in request)
 
 
-def word_coverage(own: Iterable[NoteWord], said: Mapping[str, NoteWord]) -> float:
+def word_coverage(own: Iterable[NoteWord], found: Mapping[str, NoteWord]) -> float:
     """Return the share of the own words' worth that was said."""
     every = list(own)
     whole = sum(word.worth for word in every)
-    return sum(word.worth for word in every if word.key in said) / whole if whole else 0.0
+    return sum(word.worth for word in every if word.key in found) / whole if whole else 0.0
 
 
 AGAINST = (Relation.CONTRADICTS, Relation.UPDATE)
@@ -227,10 +227,10 @@ def infer_turn(turn: TurnInferenceInput) -> TurnInferenceResult:
         if reading.own and (inferred := _apply_rules(reading, heard, is_best=reading.covered == best)) is not None
     ]
     acted = {each.note for each in found if each.outcome is NoteOutcome.ACTED}
-    said = {reading.note.id: reading.worth for reading in readings if reading.note.id in acted}
+    worth = {reading.note.id: reading.worth for reading in readings if reading.note.id in acted}
     return TurnInferenceResult(
         outcomes=tuple(found),
-        credit=credit_shares_by_words(said) if said else {},
+        credit=credit_shares_by_words(worth) if worth else {},
         unreadable=tuple(reading.note.id for reading in readings if not reading.own),
     )
 
@@ -256,7 +256,7 @@ class _NoteMatch:
     words: tuple[NoteWord, ...]
     every: NoteWordIndex
     own: tuple[NoteWord, ...]
-    said: Mapping[str, NoteWord]
+    repeated: Mapping[str, NoteWord]
     """Own words that appear in the reply."""
     covered: float
     called: Mapping[str, NoteWord]
@@ -264,7 +264,7 @@ class _NoteMatch:
 
     @property
     def worth(self) -> dict[str, float]:
-        return {key: word.worth for key, word in {**self.said, **self.called}.items()}
+        return {key: word.worth for key, word in {**self.repeated, **self.called}.items()}
 
 
 def _parse_turn(turn: TurnInferenceInput) -> _TurnWords:
@@ -285,14 +285,14 @@ def _match_note(note: TurnNote, heard: _TurnWords) -> _NoteMatch:
     words = note_words(note.text)
     own = own_words(note.text, heard.request)
     every = index_words(words)
-    said = _find_said_words(index_words(own), every, (each for _, each in heard.sentences))
+    repeated = _find_said_words(index_words(own), every, (each for _, each in heard.sentences))
     return _NoteMatch(
         note=note,
         words=words,
         every=every,
         own=own,
-        said=said,
-        covered=word_coverage(own, said),
+        repeated=repeated,
+        covered=word_coverage(own, repeated),
         called={word.key: word for word in own if not word.is_common and word in heard.arguments},
     )
 
@@ -324,9 +324,9 @@ def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> 
     if not is_correction(heard.turn.next_message):
         return None
     against = _find_contradiction(reading, heard.next_sentences)
-    said = against[0] if against else _sentence_near_correction(reading, heard)
-    if said is not None:
-        return _build_correction(reading, strip_correction_cue(said))
+    sentence = against[0] if against else _sentence_near_correction(reading, heard)
+    if sentence is not None:
+        return _build_correction(reading, strip_correction_cue(sentence))
     if _is_denied(reading, heard.next_claims):
         return _build_correction(reading, None)
     if is_best and _has_other_value(reading, heard.turn.next_message):
@@ -334,10 +334,10 @@ def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> 
     return None
 
 
-def _build_correction(reading: _NoteMatch, said: str | None) -> InferredOutcome:
+def _build_correction(reading: _NoteMatch, sentence: str | None) -> InferredOutcome:
     """Build a correction, with what was said in place of the note if known."""
-    told = {"said": remove_secrets(said)} if said and not said.endswith("?") else {}
-    return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **told)
+    details = {"said": remove_secrets(sentence)} if sentence and not sentence.endswith("?") else {}
+    return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **details)
 
 
 def _sentence_near_correction(reading: _NoteMatch, heard: _TurnWords) -> str | None:
@@ -372,9 +372,9 @@ def _match_denial(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> Inf
     return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_REPLY * sure, rule="the reply says otherwise")
 
 
-def _is_denied(reading: _NoteMatch, said: Sequence[Claim]) -> bool:
+def _is_denied(reading: _NoteMatch, claims: Sequence[Claim]) -> bool:
     """Whether claims put something else in the place of the note's edge."""
-    return reading.note.edge is not None and reading.note.edge.is_denied_by(said)
+    return reading.note.edge is not None and reading.note.edge.is_denied_by(claims)
 
 
 def _match_citation(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
@@ -393,7 +393,7 @@ def _match_coverage(reading: _NoteMatch, _heard: _TurnWords, _is_best: bool) -> 
     if reading.covered < MOSTLY:
         return None
     q = ACTED + ACTED_MORE * reading.covered
-    return _build_outcome(reading, NoteOutcome.ACTED, q, rule="most of it was said", words=list(reading.said))
+    return _build_outcome(reading, NoteOutcome.ACTED, q, rule="most of it was said", words=list(reading.repeated))
 
 
 def _match_dismissal(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
@@ -405,9 +405,9 @@ def _match_dismissal(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> 
 
 def _match_mention(reading: _NoteMatch, heard: _TurnWords, _is_best: bool) -> InferredOutcome | None:
     thought = {word.key: word for word in reading.own if word in heard.reasoning}
-    if not reading.said and word_coverage(reading.own, thought) < HALF:
+    if not reading.repeated and word_coverage(reading.own, thought) < HALF:
         return None
-    words = list(reading.said or thought)
+    words = list(reading.repeated or thought)
     return _build_outcome(reading, NoteOutcome.USED, USED, rule="a word of it was said", words=words)
 
 
@@ -428,9 +428,9 @@ def _find_contradiction(reading: _NoteMatch, where: Sequence[tuple[str, TextWord
     for text, sentence in where:
         if text.endswith("?") or not _is_about(reading, sentence):
             continue
-        said = decide.judge(note, JudgeStatement(text=text, order=2))
-        if said.relation in AGAINST and said.confidence >= SURE:
-            return text, said
+        judgement = decide.judge(note, JudgeStatement(text=text, order=2))
+        if judgement.relation in AGAINST and judgement.confidence >= SURE:
+            return text, judgement
     return None
 
 

@@ -22,9 +22,9 @@ from pydantic import ValidationError
 from festinger.clock import Clock
 from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSetting
 from festinger.events.outbox import Outbox
-from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, SpaceId
+from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
+from festinger.records import record_json, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.model import NoteOutcome, WorldDeps
@@ -48,9 +48,9 @@ class ReportSource(StrEnum):
         return self in (ReportSource.SELF, ReportSource.INFERRED)
 
 
-def validate_outcomes(given: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
+def validate_outcomes(outcomes: Mapping[Any, Any]) -> dict[str, NoteOutcome]:
     """Validate outcomes by id; one unknown label refuses all of them. Raises `UnknownOutcome`."""
-    return {str(id_): _validate_outcome(str(id_), label) for id_, label in given.items()}
+    return {str(id_): _validate_outcome(str(id_), label) for id_, label in outcomes.items()}
 
 
 def _validate_outcome(id_: str, label: Any) -> NoteOutcome:
@@ -130,14 +130,14 @@ class OutcomeReport:
 def build_outcome_report(memories: Sequence[Any], outcomes: Mapping[Any, Any], **more: Any) -> OutcomeReport:
     """Build and validate a report: every label, also of ids outside `memories`, and every credit."""
     checked = validate_outcomes(outcomes)
-    told = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
-    if told.credit is not None:
-        credit = {str(id_): share for id_, share in told.credit.items()}
+    report = OutcomeReport(memories=tuple(dict.fromkeys(map(id_of, memories))), outcomes=checked, **more)
+    if report.credit is not None:
+        credit = {str(id_): share for id_, share in report.credit.items()}
         credit_shares(list(credit), credit)
-        told = replace(told, credit=credit)
-    if told.key is not None and not 0 < len(told.key) <= LONGEST_KEY:
+        report = replace(report, credit=credit)
+    if report.key is not None and not 0 < len(report.key) <= LONGEST_KEY:
         raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
-    return replace(told, superseded_by={str(old): str(new) for old, new in told.superseded_by.items()})
+    return replace(report, superseded_by={str(old): str(new) for old, new in report.superseded_by.items()})
 
 
 def id_of(memory: Any) -> str:
@@ -156,13 +156,7 @@ class MemoryEffectResult:
     counted: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "outcome": self.outcome.value,
-            "confidence": list(self.confidence),
-            "weight": list(self.weight),
-            "access": self.access,
-            "counted": self.counted,
-        }
+        return record_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,12 +170,7 @@ class ObserveResult:
     replayed: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "effects": {id_: each.as_json() for id_, each in self.effects.items()},
-            "skipped": dict(self.skipped),
-            "edges": list(self.edges),
-            "replayed": self.replayed,
-        }
+        return record_json(self)
 
 
 def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
@@ -194,15 +183,7 @@ def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
     )
 
 
-def _effected_from_json(kept: Mapping[str, Any]) -> MemoryEffectResult:
-    confidence, weight = kept["confidence"], kept["weight"]
-    return MemoryEffectResult(
-        outcome=NoteOutcome(kept["outcome"]),
-        confidence=(confidence[0], confidence[1]),
-        weight=(weight[0], weight[1]),
-        access=kept["access"],
-        counted=kept["counted"],
-    )
+_effected_from_json = row_mapper(MemoryEffectResult)
 
 
 def parse_memory_id(text: str) -> MemoryId | None:
@@ -238,7 +219,7 @@ class OutcomeDeps:
 class Reporter:
     """Who reports outcomes, where, through which interface and how."""
 
-    place: Scope
+    scope: Scope
     name: str
     door: str
     how: ReportSource = ReportSource.EXPLICIT
@@ -249,10 +230,10 @@ class Reporter:
     @property
     def partition(self) -> str:
         """The default partition of its reads and surfacings."""
-        return str(self.place.agent)
+        return str(self.scope.agent)
 
     def cause(self, at: datetime) -> Cause:
-        return self.place.cause(self.origin, at)
+        return self.scope.cause(self.origin, at)
 
 
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}

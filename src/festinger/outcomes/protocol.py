@@ -54,13 +54,13 @@ async def stage_reads(
     """Stage reads of memories; return how many of them exist. One listed twice was read twice."""
     if not memories:
         return 0
-    now, space = deps.clock(), reporter.place.space
+    now, space = deps.clock(), reporter.scope.space
     rows = await transaction.all(
         Q["stage_reads"],
         space=space,
         ids=[deps.new_id() for _ in memories],
         memories=list(memories),
-        agent=reporter.place.agent,
+        agent=reporter.scope.agent,
         partition=partition or reporter.partition,
         at=now,
         expires=now + timedelta(seconds=deps.terms(space).staged_ttl_s),
@@ -85,7 +85,7 @@ class ObservationProtocol:
     """The hooks, bound to one handle: its space, agent and session. Made by `memory.observation`."""
 
     def __init__(self, deps: OutcomeDeps, reporter: Reporter, defaults: Defaults | None = None) -> None:
-        self.defaults = defaults or Defaults(deps.terms(reporter.place.space))
+        self.defaults = defaults or Defaults(deps.terms(reporter.scope.space))
         self.reporter = reporter
         self._deps = replace(deps, terms=lambda _space: self.defaults.settings)
 
@@ -165,7 +165,7 @@ class ObservationProtocol:
         """Set how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
         return await set_rhythm(
             self._deps,
-            self.reporter.place,
+            self.reporter.scope,
             UUID(id_of(memory)),
             cycles=cycles,
             pressure_rate=pressure_rate,
@@ -174,11 +174,11 @@ class ObservationProtocol:
 
     async def top_by_strength(self, n: int) -> list[RankedMemory]:
         """Return the strongest memories now."""
-        return await top_by_strength(self._deps, self.reporter.place, n)
+        return await top_by_strength(self._deps, self.reporter.scope, n)
 
     async def record_prediction(self, memory: Named, predicted: Mapping[str, Any] | None) -> None:
         """Record what a memory is expected to lead to. Raises `NotFound`, and `ValueError` for None."""
-        await record_prediction(self._deps, self.reporter.place, UUID(id_of(memory)), predicted)
+        await record_prediction(self._deps, self.reporter.scope, UUID(id_of(memory)), predicted)
 
     async def resolve_prediction(self, memory: Named, actual: Mapping[str, Any]) -> float | None:
         """Report what came; return the prediction error, or None if no prediction was open."""
@@ -186,7 +186,7 @@ class ObservationProtocol:
 
     async def prediction_errors(self, limit: int = 50) -> list[MemoryPrediction]:
         """List resolved predictions, largest error first."""
-        return await prediction_errors(self._deps, self.reporter.place, limit)
+        return await prediction_errors(self._deps, self.reporter.scope, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,8 +200,8 @@ class RecallProposal:
 
     async def get_pending(self, partition: str = DEFAULT_PARTITION) -> list[Surfacing]:
         """List what awaits an outcome, oldest first."""
-        return await list_pending_surfacings(self.deps, self.reporter.place.space, partition)
+        return await list_pending_surfacings(self.deps, self.reporter.scope.space, partition)
 
     async def expire_stale(self, ttl: float = DEFAULT_TTL) -> list[Surfacing]:
         """Expire what has waited longer than `ttl` seconds; return what expired."""
-        return await expire_surfacings(self.deps, self.reporter.place.space, ttl=timedelta(seconds=ttl))
+        return await expire_surfacings(self.deps, self.reporter.scope.space, ttl=timedelta(seconds=ttl))

@@ -25,12 +25,12 @@ from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight,
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Memory, belief_columns
 from festinger.outcomes.effects import Cycle, OutcomeDelta, OutcomeState, apply_delta
-from festinger.outcomes.model import OutcomeDeps, ReportSource
+from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_states, reset_to_declared, save_states
+from festinger.records import record_json, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import NoteOutcome
 
 Columns = Mapping[str, Any]
 
@@ -64,25 +64,15 @@ class ChangeEntry:
 Entry = OutcomeEntry | ChangeEntry
 
 
+_map_delta = row_mapper(OutcomeDelta)
+
+
 def outcome_entry_of(row: Mapping[str, Any]) -> OutcomeEntry:
     """Build an entry from a row of the log."""
     return OutcomeEntry(
         id=row["id"],
         at=row["at"],
-        move=OutcomeDelta(
-            outcome=NoteOutcome(row["outcome"]),
-            how=ReportSource(row["how"]),
-            w=row["w"],
-            credit=row["credit"],
-            signal=row["signal"],
-            second_signal=row["second_signal"],
-            alpha_gain=row["alpha_gain"],
-            beta_gain=row["beta_gain"],
-            cycle_factor=row["cycle_factor"],
-            prediction_error=row["prediction_error"],
-            evidence_cap=row["evidence_cap"],
-            passive_span=row["passive_span"],
-        ),
+        move=_map_delta(row),
         confidence_before=row["confidence_before"],
         weight_before=Weight(alpha=row["alpha_before"], beta=row["beta_before"]),
         stands=row["counted"] and row["replaced_by"] is None,
@@ -177,7 +167,7 @@ class OutcomeMismatch:
     replayed: Any
 
     def as_json(self) -> dict[str, Any]:
-        return {"memory": str(self.memory), "column": self.column, "stored": self.stored, "replayed": self.replayed}
+        return record_json(self)
 
 
 async def replay_states(

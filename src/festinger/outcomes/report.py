@@ -61,7 +61,7 @@ async def save_report(
     """Write everything that a report did."""
     if not decided:
         return
-    space = reporter.place.space
+    space = reporter.scope.space
     ids = [deps.new_id() for _ in decided]
     rows = [
         _outcome_row(reporter, report, each, id_=id_, cause=cause, batch=batch, at=at)
@@ -79,8 +79,8 @@ async def save_report(
     await _resolve_surfacings(transaction, reporter, decided, at)
     await _resolve_predictions(transaction, reporter, decided, at)
     deps.step("resolved")
-    told = [each for one in decided for each in report_events(deps, reporter, one, cause)]
-    await deps.outbox.emit_all(transaction, told, space=space)
+    events = [each for one in decided for each in report_events(deps, reporter, one, cause)]
+    await deps.outbox.emit_all(transaction, events, space=space)
     deps.step("told")
 
 
@@ -97,7 +97,7 @@ def _outcome_row(
     what, before, after = each.move, each.known.state.belief, each.after.belief
     surfaced = each.known.surfacings[0] if each.known.surfacings else None
     return {
-        "space": reporter.place.space,
+        "space": reporter.scope.space,
         "id": id_,
         "batch": batch,
         "memory": each.id,
@@ -140,7 +140,7 @@ async def _mark_replaced(
     if pairs:
         await transaction.run(
             Q["replace_outcomes"],
-            space=reporter.place.space,
+            space=reporter.scope.space,
             ids=[old for old, _ in pairs],
             by=[new for _, new in pairs],
         )
@@ -151,7 +151,7 @@ async def _unstage_reads(transaction: Transaction, reporter: Reporter, decided: 
     places = [(each.id, partition) for each in decided for partition in each.known.partitions]
     await transaction.run(
         Q["unstage"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         memories=[memory for memory, _ in places],
         partitions=[partition for _, partition in places],
     )
@@ -164,7 +164,7 @@ async def _resolve_surfacings(
     if resolved:
         await transaction.run(
             Q["resolve_surfacings"],
-            space=reporter.place.space,
+            space=reporter.scope.space,
             ids=[id_ for id_, _ in resolved],
             outcomes=[outcome for _, outcome in resolved],
             how=reporter.how.value,
@@ -177,7 +177,7 @@ async def _resolve_predictions(
 ) -> None:
     rows = [
         {
-            "space": reporter.place.space,
+            "space": reporter.scope.space,
             "memory": each.id,
             "mode": PredictionResolution.OBSERVED.value,
             "error": each.move.prediction_error,
@@ -230,7 +230,7 @@ def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, 
 def _is_discharged(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision) -> bool:
     presses = each.after.rhythm.pressure_rate > 0 and each.because is None
     was_contradicted = each.outcome is NoteOutcome.CONTRADICTED
-    return presses and was_contradicted and is_discharged(each.after.belief, deps.terms(reporter.place.space))
+    return presses and was_contradicted and is_discharged(each.after.belief, deps.terms(reporter.scope.space))
 
 
 TRIES = 4
@@ -262,7 +262,7 @@ async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) 
                 raise
             continue
         if observed.edges:
-            await deps.world.follow(reporter.place.space)
+            await deps.world.follow(reporter.scope.space)
         return observed
     raise AssertionError("the last try returns or raises")
 
@@ -277,9 +277,9 @@ async def observe_in(
     named = resolve_targets(report)
     if affected_edges(report, named.edges):
         # Before any memory is locked: deciding and repairing take both in this order.
-        await lock_world(transaction, reporter.place.space)
+        await lock_world(transaction, reporter.scope.space)
     await lock_successors(transaction, reporter, report)
-    held = await lock_memories_in_order(transaction, reporter.place.space, named.memories.values())
+    held = await lock_memories_in_order(transaction, reporter.scope.space, named.memories.values())
     deps.step("held")
     # Take the time once all rows are locked, so that the log is in the order in which rows changed.
     now, batch = deps.clock(), deps.new_id()
@@ -289,12 +289,12 @@ async def observe_in(
     known = await load_outcome_contexts(deps, transaction, reporter, report, memories=reached, cause=cause, now=now)
     deps.step("gathered")
     if reporter.how.is_passive:
-        skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.told}
-        known = {id_: each for id_, each in known.items() if not each.told}
-    terms = deps.terms(reporter.place.space)
+        skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.was_explicit}
+        known = {id_: each for id_, each in known.items() if not each.was_explicit}
+    terms = deps.terms(reporter.scope.space)
     # A direct report about an edge counts in full; an inferred one shares credit with the memories beside it.
-    beside = named.edges if reporter.how.is_passive else ()
-    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=beside)
+    edges = named.edges if reporter.how.is_passive else ()
+    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=edges)
     await save_report(deps, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
     await supersede_contradicted(deps, transaction, reporter, report, held=reached)
     moved = await observe_edges(deps, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit)
@@ -320,16 +320,16 @@ def resolve_targets(report: OutcomeReport) -> ReportTargets:
 def _unreachable_ids(reporter: Reporter, named: ReportTargets, held: Mapping[MemoryId, Memory]) -> dict[str, str]:
     """Return ids of memories that do not exist, or that belong to another agent."""
     unreached = {id_: UNKNOWN for id_, memory in named.memories.items() if memory not in held}
-    foreign = {str(id_): FOREIGN for id_, memory in held.items() if memory.agent_id not in (None, reporter.place.agent)}
+    foreign = {str(id_): FOREIGN for id_, memory in held.items() if memory.agent_id not in (None, reporter.scope.agent)}
     return unreached | foreign
 
 
 def _idempotency_key(reporter: Reporter, report: OutcomeReport) -> str | None:
     """Return the key that identifies a repeat; interfaces that know the turn need not give one."""
     if report.key is not None:
-        return f"{reporter.place.agent}/{report.key}"
-    if report.turn is not None and reporter.place.session and not reporter.how.is_passive:
-        return f"{reporter.place.agent}/{reporter.place.session}/{report.turn}"
+        return f"{reporter.scope.agent}/{report.key}"
+    if report.turn is not None and reporter.scope.session and not reporter.how.is_passive:
+        return f"{reporter.scope.agent}/{reporter.scope.session}/{report.turn}"
     return None
 
 
@@ -337,7 +337,7 @@ async def _find_earlier_result(
     deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport, key: str
 ) -> ObserveResult | None:
     """Return the result of an earlier report with this key. Raises `Replayed` if the reports differ."""
-    space = reporter.place.space
+    space = reporter.scope.space
     await transaction.run(Q["lock_batch"], space=space, key=key)
     row = await transaction.maybe(Q["find_batch"], space=space, key=key, since=deps.clock() - KEPT_FOR)
     if row is None:
@@ -358,7 +358,7 @@ async def _save_result(
 ) -> None:
     await transaction.run(
         Q["keep_batch"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         id=batch,
         key=key,
         body_hash=report.body_hash,
@@ -380,6 +380,6 @@ async def observe_recall(
     if recall is None:
         return await observe(deps, reporter, report)
     async with deps.store.transaction() as transaction:
-        shown = await require_surfacings(transaction, reporter.place.space, recall)
+        shown = await require_surfacings(transaction, reporter.scope.space, recall)
     memories = [*(str(each.memory_id) for each in shown), *report.memories]
     return await observe(deps, reporter, build_outcome_report(memories, outcomes, recall=recall, **more))

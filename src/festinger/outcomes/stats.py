@@ -43,22 +43,22 @@ async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
 async def _span_stats(deps: OutcomeDeps, space: SpaceId, since: datetime) -> dict[str, Any]:
     async with deps.store.transaction() as transaction:
         surfaced = await transaction.all(Q["tally_surfacings"], space=space, since=since)
-        told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
-    return summarize_counts(surfaced, told)
+        outcomes = await transaction.all(Q["tally_outcomes"], space=space, since=since)
+    return summarize_counts(surfaced, outcomes)
 
 
-def summarize_counts(surfaced: Rows, told: Rows) -> dict[str, Any]:
+def summarize_counts(surfaced: Rows, outcomes: Rows) -> dict[str, Any]:
     """Summarize the counts; a rate is None if nothing was resolved."""
     resolved = sum(row["resolved"] for row in surfaced)
-    total = sum(row["told"] for row in told)
-    against = sum(row["told"] for row in told if row["outcome"] == NoteOutcome.CONTRADICTED)
-    moved = sum(row["moved"] or 0.0 for row in told)
+    total = sum(row["told"] for row in outcomes)
+    against = sum(row["told"] for row in outcomes if row["outcome"] == NoteOutcome.CONTRADICTED)
+    moved = sum(row["moved"] or 0.0 for row in outcomes)
     return {
         "resolved": resolved,
         "rate": outcome_rate(surfaced),
         **{f"by_{name}": _rate_by(surfaced, f"{name}_id" if name == "agent" else name) for name in GROUPS},
-        "outcomes": {each.value: _count(told, outcome=each.value) for each in NoteOutcome},
-        "shares": {each.value: _share(_count(told, how=each.value), total) for each in KNOWN},
+        "outcomes": {each.value: _count(outcomes, outcome=each.value) for each in NoteOutcome},
+        "shares": {each.value: _share(_count(outcomes, how=each.value), total) for each in KNOWN},
         "contradicted_per_100": 100 * against / resolved if resolved else None,
         "mean_confidence_change": moved / total if total else None,
     }
@@ -81,8 +81,8 @@ def _rate_by(surfaced: Rows, column: str) -> dict[str, float | None]:
     }
 
 
-def _count(told: Rows, **wanted: str) -> int:
-    return sum(row["told"] for row in told if all(row[name] == value for name, value in wanted.items()))
+def _count(outcomes: Rows, **wanted: str) -> int:
+    return sum(row["told"] for row in outcomes if all(row[name] == value for name, value in wanted.items()))
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -215,10 +215,10 @@ async def _check_space(deps: OutcomeDeps, space: SpaceId) -> list[Check]:
     async with deps.store.transaction() as transaction:
         doors = await transaction.all(Q["tally_surfaced"], space=space, since=since)
         resolved = await transaction.all(Q["tally_surfacings"], space=space, since=since)
-        told = await transaction.all(Q["tally_outcomes"], space=space, since=since)
+        outcomes = await transaction.all(Q["tally_outcomes"], space=space, since=since)
     counts = {
-        NoteOutcome(outcome): sum(row["told"] for row in told if row["outcome"] == outcome)
-        for outcome in {row["outcome"] for row in told if row["how"] != ReportSource.EXPIRED}
+        NoteOutcome(outcome): sum(row["told"] for row in outcomes if row["outcome"] == outcome)
+        for outcome in {row["outcome"] for row in outcomes if row["how"] != ReportSource.EXPIRED}
     }
     surfaced = sum(row["surfaced"] for row in doors)
     silent = [row["door"] or "unknown" for row in doors if row["answered_at"] is None]

@@ -17,10 +17,10 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import BadInput
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import MemoryId, Scope, SpaceId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, lock_memory
 from festinger.memory.confidence import apply_signal
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.outcomes.effects import (
     PERIODS,
     Cycle,
@@ -32,6 +32,7 @@ from festinger.outcomes.effects import (
     prediction_error,
 )
 from festinger.outcomes.model import OutcomeDeps, Reporter
+from festinger.records import row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -71,26 +72,10 @@ def rhythm_of(row: Mapping[str, Any] | None, memory: Memory, terms: OutcomesSett
     )
 
 
-def cycle_of(row: Mapping[str, Any]) -> Cycle:
-    return Cycle(
-        period_s=row["period_s"],
-        amplitude=row["amplitude"],
-        phase_s=row["phase_s"],
-        declared_amplitude=row["declared_amplitude"],
-        declared_at=row["declared_at"],
-    )
+cycle_of = row_mapper(Cycle)
 
 
-def prediction_of(row: Mapping[str, Any]) -> Prediction:
-    return Prediction(
-        predicted=row["predicted"],
-        actual=row["actual"],
-        recorded_at=row["recorded_at"],
-        resolved=row["resolved"],
-        resolution_mode=PredictionResolution(row["resolution_mode"]) if row["resolution_mode"] else None,
-        prediction_error=row["prediction_error"],
-        resolved_at=row["resolved_at"],
-    )
+prediction_of = row_mapper(Prediction)
 
 
 async def save_states(
@@ -140,7 +125,7 @@ class RankedMemory:
 
 async def set_rhythm(
     deps: OutcomeDeps,
-    place: Scope,
+    scope: Scope,
     memory: UUID,
     *,
     cycles: Sequence[Declared] = (),
@@ -151,15 +136,15 @@ async def set_rhythm(
     declared = [_validate_cycle(each) for each in cycles]
     _check_rates(declared, pressure_rate, decay_rate)
     async with deps.store.transaction() as transaction:
-        held = await lock_memory(transaction, place.space, memory)
+        held = await lock_memory(transaction, scope.space, memory)
         at = deps.clock()
         await transaction.run(
-            Q["declare_rhythm"], space=place.space, memory=memory, decay=decay_rate, pressure=pressure_rate, at=at
+            Q["declare_rhythm"], space=scope.space, memory=memory, decay=decay_rate, pressure=pressure_rate, at=at
         )
         for n, (period, amplitude, phase) in enumerate(declared):
             edited = await transaction.maybe(
                 Q["declare_cycle"],
-                space=place.space,
+                space=scope.space,
                 memory=memory,
                 n=n,
                 period=period,
@@ -169,8 +154,8 @@ async def set_rhythm(
             )
             if edited is not None:
                 log.info("cycle declared anew", memory=str(memory), n=n, period_s=period, amplitude=amplitude)
-        await transaction.run(Q["drop_cycles"], space=place.space, memory=memory, n=len(declared))
-        states = await load_states(transaction, place.space, {held.id: held}, terms=deps.terms(place.space))
+        await transaction.run(Q["drop_cycles"], space=scope.space, memory=memory, n=len(declared))
+        states = await load_states(transaction, scope.space, {held.id: held}, terms=deps.terms(scope.space))
     return states[held.id]
 
 
@@ -206,22 +191,22 @@ def memory_strength(memory: Memory, state: OutcomeState, *, now: datetime, terms
     )
 
 
-async def top_by_strength(deps: OutcomeDeps, place: Scope, n: int) -> list[RankedMemory]:
+async def top_by_strength(deps: OutcomeDeps, scope: Scope, n: int) -> list[RankedMemory]:
     """Return the strongest memories that an agent sees, ties by id. Writes nothing."""
     async with deps.store.transaction() as transaction:
-        terms = deps.terms(place.space)
+        terms = deps.terms(scope.space)
         rows = await transaction.all(
             Q["strong_candidates"],
-            space=place.space,
-            agent=place.agent,
+            space=scope.space,
+            agent=scope.agent,
             now=deps.clock(),
             rate=terms.decay_rate,
             modulation=terms.decay_confidence_modulation_strength,
             limit=n,
         )
-        found = await find_memories(transaction, place.space, [row["id"] for row in rows])
+        found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
         return sorted(
-            await _measure_strengths(deps, transaction, place.space, found),
+            await _measure_strengths(deps, transaction, scope.space, found),
             key=lambda each: (-each.strength, each.memory.id),
         )[:n]
 
@@ -245,18 +230,18 @@ class MemoryPrediction:
     prediction: Prediction
 
 
-async def record_prediction(deps: OutcomeDeps, place: Scope, memory: UUID, predicted: Mapping[str, Any] | None) -> None:
+async def record_prediction(deps: OutcomeDeps, scope: Scope, memory: UUID, predicted: Mapping[str, Any] | None) -> None:
     """Record what a memory is expected to lead to, replacing any earlier prediction. Raises `NotFound`."""
     if predicted is None:
         raise ValueError("a prediction says what is expected; it cannot be nothing")
     async with deps.store.transaction() as transaction:
-        await lock_memory(transaction, place.space, memory)
-        open_one = await _lock_open_prediction(transaction, place, memory)
+        await lock_memory(transaction, scope.space, memory)
+        open_one = await _lock_open_prediction(transaction, scope, memory)
         if open_one is not None:
             log.info("open prediction overwritten", memory=str(memory))
         await transaction.run(
             Q["record_prediction"],
-            space=place.space,
+            space=scope.space,
             memory=memory,
             predicted=json.dumps(dict(predicted)),
             at=deps.clock(),
@@ -267,7 +252,7 @@ async def resolve_prediction(
     deps: OutcomeDeps, reporter: Reporter, memory: UUID, actual: Mapping[str, Any]
 ) -> float | None:
     """Report what came; return the prediction error. None if no prediction is open."""
-    place = reporter.place
+    place = reporter.scope
     async with deps.store.transaction() as transaction:
         held = await lock_memory(transaction, place.space, memory)
         prediction = await _lock_open_prediction(transaction, place, memory)
@@ -300,17 +285,12 @@ async def resolve_prediction(
     return error
 
 
-async def find_prediction(deps: OutcomeDeps, place: Scope, memory: UUID) -> Prediction | None:
-    rows = await deps.store.all(Q["predictions_of"], space=place.space, memories=[memory])
-    return prediction_of(rows[0]) if rows else None
-
-
-async def prediction_errors(deps: OutcomeDeps, place: Scope, limit: int = 50) -> list[MemoryPrediction]:
+async def prediction_errors(deps: OutcomeDeps, scope: Scope, limit: int = 50) -> list[MemoryPrediction]:
     """List resolved predictions, largest error first."""
-    rows = await deps.store.all(Q["prediction_errors"], space=place.space, limit=limit)
+    rows = await deps.store.all(Q["prediction_errors"], space=scope.space, limit=limit)
     return [MemoryPrediction(memory=row["memory_id"], prediction=prediction_of(row)) for row in rows]
 
 
-async def _lock_open_prediction(transaction: Transaction, place: Scope, memory: UUID) -> Prediction | None:
-    row = await transaction.maybe(Q["lock_prediction"], space=place.space, memory=memory)
+async def _lock_open_prediction(transaction: Transaction, scope: Scope, memory: UUID) -> Prediction | None:
+    row = await transaction.maybe(Q["lock_prediction"], space=scope.space, memory=memory)
     return prediction_of(row) if row is not None and not row["resolved"] else None

@@ -5,19 +5,18 @@ expires, which counts as deferred and discards its staged reads. Forgetting memo
 reads, rhythms, predictions and the text that outcomes were inferred from; totals still count them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import BadInput, NotFound
 from festinger.events.event import NewEvent
-from festinger.ids import AgentId, MemoryId, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import AgentId, MemoryId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome
@@ -52,31 +51,12 @@ class Surfacing:
     resolved_at: datetime | None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "memory": str(self.memory_id),
-            "partition": self.partition,
-            "agent": self.agent_id,
-            "session": self.session_id,
-            "turn": str(self.turn_id) if self.turn_id else None,
-            "recall": str(self.recall_id) if self.recall_id else None,
-            "door": self.door,
-            "reason": self.reason,
-            "position": self.position,
-            "times": self.times,
-            "first_surfaced_at": iso(self.first_surfaced_at),
-            "surfaced_at": iso(self.surfaced_at),
-            "outcome": self.outcome.value if self.outcome else None,
-            "how": self.how.value if self.how else None,
-            "resolved_at": iso(self.resolved_at) if self.resolved_at else None,
-        }
+        return record_json(
+            self, memory_id="memory", agent_id="agent", session_id="session", turn_id="turn", recall_id="recall"
+        )
 
 
-def surfacing_of(row: Mapping[str, Any]) -> Surfacing:
-    values = {name: value for name, value in row.items() if name != "space_id"}
-    values["outcome"] = NoteOutcome(row["outcome"]) if row["outcome"] else None
-    values["how"] = ReportSource(row["how"]) if row["how"] else None
-    return Surfacing(**values)
+surfacing_of = row_mapper(Surfacing)
 
 
 async def record_surfacings(
@@ -99,13 +79,13 @@ async def record_surfacings(
     where = partition or reporter.partition
     rows = await transaction.all(
         Q["surface"],
-        space=reporter.place.space,
+        space=reporter.scope.space,
         ids=[deps.new_id() for _ in wanted],
         memories=wanted,
         positions=list(range(len(wanted))),
         partition=where,
-        agent=reporter.place.agent,
-        session=reporter.place.session,
+        agent=reporter.scope.agent,
+        session=reporter.scope.session,
         turn=turn,
         recall=recall,
         door=reporter.door,
@@ -116,7 +96,7 @@ async def record_surfacings(
     if len(found) < len(wanted):
         OUTCOMES_SKIPPED.labels("unknown").inc(len(wanted) - len(found))
     await deps.outbox.emit_all(
-        transaction, _surfaced_events(reporter, found, where, reason=reason, recall=recall), space=reporter.place.space
+        transaction, _surfaced_events(reporter, found, where, reason=reason, recall=recall), space=reporter.scope.space
     )
     return found
 
@@ -134,8 +114,8 @@ def _surfaced_events(
                 "partition": partition,
                 "reason": reason,
             },
-            agent=reporter.place.agent,
-            session=reporter.place.session or None,
+            agent=reporter.scope.agent,
+            session=reporter.scope.session or None,
         )
         for first in range(0, len(found), TOLD)
     ]
@@ -179,11 +159,11 @@ async def surfacings_of_recall(store: Store | Transaction, space: SpaceId, recal
     return [surfacing_of(row) for row in rows]
 
 
-async def recently_surfaced(deps: OutcomeDeps, place: Scope, turns: int) -> frozenset[MemoryId]:
+async def recently_surfaced(deps: OutcomeDeps, scope: Scope, turns: int) -> frozenset[MemoryId]:
     """Return what the last turns of a session surfaced. Turns that surfaced nothing are not counted."""
-    if not place.session:
+    if not scope.session:
         return frozenset()
-    rows = await deps.store.all(Q["surfaced_in_session"], space=place.space, session=place.session, turns=turns)
+    rows = await deps.store.all(Q["surfaced_in_session"], space=scope.space, session=scope.session, turns=turns)
     return frozenset(row["memory_id"] for row in rows)
 
 

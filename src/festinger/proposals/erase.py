@@ -22,6 +22,7 @@ from festinger.proposals.model import Proposal, ProposalState, load_family, lock
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.model import PERSON, SightingExclusionReason
 from festinger.proposals.sightings.recount import reassign_votes, recount, vote_limits_for
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -66,11 +67,7 @@ class SightingWithdrawalResult:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for storage in a change."""
-        return {
-            "sightings": {str(id_): because for id_, because in self.sightings.items()},
-            "lifted": [str(id_) for id_ in self.lifted],
-            "waiting": {str(id_): dict(was) for id_, was in self.waiting.items()},
-        }
+        return record_json(self)
 
 
 async def withdraw_sightings(
@@ -116,9 +113,9 @@ async def reinstate_sightings(
     rows = await transaction.all(
         Q["mark_sightings"], space=space, ids=[id_ for id_, _ in marks], because=[why for _, why in marks]
     )
-    said = [row for row in rows if str(row["id"]) in because]
+    sightings = [row for row in rows if str(row["id"]) in because]
     for root, mine in (await _group_by_root(transaction, space, rows)).items():
-        times = sum(row["times"] for row in mine if row in said)
+        times = sum(row["times"] for row in mine if row in sightings)
         await recount(deps, transaction, space, root, said=times)
     for id_, was in kept.get("waiting", {}).items():
         await transaction.run(Q["stand_before_person"], space=space, id=UUID(id_), **was)

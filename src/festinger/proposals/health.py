@@ -49,13 +49,13 @@ async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
 
 async def inbox_warnings(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> dict[SpaceId, str]:
     """Return a warning for each inbox that is full or nearly full."""
-    said: dict[SpaceId, str] = {}
+    warnings: dict[SpaceId, str] = {}
     for space in spaces:
         async with deps.store.transaction() as transaction:
             inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
         if warning := inbox.paused_because or inbox.warning:
-            said[space] = warning
-    return said
+            warnings[space] = warning
+    return warnings
 
 
 async def update_gauges(deps: ProposalDeps, spaces: Iterable[SpaceId]) -> None:

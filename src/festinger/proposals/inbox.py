@@ -323,6 +323,6 @@ class DecisionHistory:
 async def load_decisions(deps: ProposalDeps, space: SpaceId, proposal: UUID) -> DecisionHistory:
     """Load all verdicts and effects of a proposal, whether acted on, undone or not."""
     async with deps.store.transaction() as transaction:
-        said = await transaction.all(Q["verdicts_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
+        verdicts = await transaction.all(Q["verdicts_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
         done = await transaction.all(Q["effects_of"], space=space, proposal=proposal, limit=MOST_DECISIONS)
-    return DecisionHistory(verdicts=tuple(map(verdict_of, said)), effects=tuple(map(effect_of, done)))
+    return DecisionHistory(verdicts=tuple(map(verdict_of, verdicts)), effects=tuple(map(effect_of, done)))

@@ -9,16 +9,17 @@ meanwhile that a state change must not bring back.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, NewType
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import BadInput, FestingerError, NotFound
+from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
+from festinger.records import parse_choice, record_json, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -120,35 +121,15 @@ class Proposal:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
+        return record_json(self)
 
 
-_NAMES = tuple(each.name for each in fields(Proposal))
-
-
-def proposal_of(row: Mapping[str, Any]) -> Proposal:
-    """Build a proposal from a row."""
-    values = {name: row[name] for name in _NAMES}
-    values |= {
-        "profile": FingerprintProfile(row["profile"]),
-        "type": ProposalType(row["type"]),
-        "state": ProposalState(row["state"]),
-        "held": HoldReason(row["held"]) if row["held"] else None,
-        "priority": ProposalPriority(row["priority"]),
-    }
-    return Proposal(**values)
+proposal_of = row_mapper(Proposal)
 
 
 def active_hold(held: HoldReason | None, until: datetime | None, now: datetime) -> HoldReason | None:
     """Return the hold reason while the hold lasts."""
     return None if until is not None and now > until else held
-
-
-def to_json_value(value: Any) -> Any:
-    """Convert a column value for JSON output."""
-    if isinstance(value, datetime):
-        return iso(value)
-    return str(value) if isinstance(value, UUID) else value
 
 
 class VerdictKind(StrEnum):
@@ -233,10 +214,10 @@ class VerdictInput:
     @property
     def fields(self) -> dict[str, Any]:
         """What is stored besides the kind and the note."""
-        given = {"of": to_json_value(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
-        given |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
-        given |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
-        return {name: value for name, value in given.items() if value not in (None, "", {}, [])}
+        values = {"of": to_json(self.of), "until": iso(self.until) if self.until else None, "word": self.word}
+        values |= {"edits": dict(self.edits), "version": self.version, "session": self.session}
+        values |= {"digest": self.digest, "seen": sorted(map(str, self.seen))}
+        return {name: value for name, value in values.items() if value not in (None, "", {}, [])}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,15 +255,10 @@ class Verdict:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
+        return record_json(self)
 
 
-_VERDICT_FIELDS = tuple(each.name for each in fields(Verdict))
-
-
-def verdict_of(row: Mapping[str, Any]) -> Verdict:
-    """Build a verdict from a row."""
-    return Verdict(**{name: row[name] for name in _VERDICT_FIELDS} | {"kind": VerdictKind(row["kind"])})
+verdict_of = row_mapper(Verdict)
 
 
 class VerdictResult(StrEnum):
@@ -321,17 +297,10 @@ class AppliedEffect:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
-        return plain | {"changes": list(self.changes)}
+        return record_json(self)
 
 
-_EFFECT = tuple(each.name for each in fields(AppliedEffect))
-
-
-def effect_of(row: Mapping[str, Any]) -> AppliedEffect:
-    """Build an effect from a row."""
-    values = {name: row[name] for name in _EFFECT}
-    return AppliedEffect(**values | {"type": ProposalType(row["type"]), "changes": tuple(row["changes"])})
+effect_of = row_mapper(AppliedEffect)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,11 +327,7 @@ class DecideResult:
 
 def parse_verdict_kind(text: str) -> VerdictKind:
     """Parse a verdict kind in any case, with a space, `-` or `_` between words. Raises `BadInput`."""
-    try:
-        return VerdictKind("_".join(text.casefold().replace("-", " ").replace("_", " ").split()))
-    except ValueError as error:
-        known = ", ".join(f"`{each}`" for each in VerdictKind)
-        raise BadInput(f"`{text[:40]}` is no verdict.", hint=f"Say {known}.") from error
+    return parse_choice(VerdictKind, "_".join(text.casefold().replace("-", " ").replace("_", " ").split()), "verdict")
 
 
 Q = queries_of("festinger.proposals")

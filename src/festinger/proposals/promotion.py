@@ -14,7 +14,6 @@ from uuid import UUID
 
 import structlog
 
-from festinger.clock import iso
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_PROMOTED
 from festinger.proposals.deps import Key, ProposalDeps
@@ -30,6 +29,7 @@ from festinger.proposals.gate import (
 from festinger.proposals.model import HoldReason, Proposal, ProposalId, load_family, proposal_of
 from festinger.proposals.sightings.intake import COMPARE
 from festinger.proposals.sightings.recount import count_votes_since, event_subject, recount, vote_limits_for
+from festinger.records import record_json
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -60,16 +60,7 @@ class PromotionReport:
     readings: tuple[Mapping[str, Any], ...] = field(hash=False)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "run": str(self.id),
-            "at": iso(self.at),
-            "dry_run": self.dry_run,
-            **self.counts,
-            "paused_because": self.paused_because,
-            "warning": self.warning,
-            "bars": dict(self.bars),
-            "readings": [dict(each) for each in self.readings],
-        }
+        return record_json(self, id="run")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -129,13 +120,13 @@ async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId,
         readings=json.dumps([{**each, "what": ""} for each in run.readings]),
     )
     if not run.dry_run:
-        told = {name: run.counts[name] for name in ("considered", "promoted", "too_few", "too_new")}
+        counts = {name: run.counts[name] for name in ("considered", "promoted", "too_few", "too_new")}
         await deps.outbox.emit(
             transaction,
             "promotion_run_finished",
             space=space,
             subject="promotion",
-            payload={"run": str(run.id), **told, "paused_because": run.paused_because},
+            payload={"run": str(run.id), **counts, "paused_because": run.paused_because},
         )
 
 

@@ -155,10 +155,6 @@ values (%(space)s, %(id)s, %(at)s, %(dry_run)s, %(considered)s, %(promoted)s, %(
 -- The latest run that was no trial.
 select r.* from promotion_run r where r.space_id = %(space)s and not r.dry_run order by r.at desc, r.id desc limit 1;
 
--- name: runs
--- The latest runs.
-select r.* from promotion_run r where r.space_id = %(space)s order by r.at desc, r.id desc limit %(limit)s;
-
 -- name: named_proposals
 -- What some proposals say.
 select p.id, p.what, p.fingerprint from proposal p where p.space_id = %(space)s and p.id = any(%(ids)s::uuid[]);
@@ -222,13 +218,6 @@ limit %(limit)s;
 -- Whose words the votes for a proposal are.
 select distinct s.origin from proposal_sighting s
 where s.space_id = %(space)s and s.proposal_id = any(%(family)s::uuid[]) and s.counted;
-
--- name: refused_sightings
--- What could not be a proposal, the newest first.
-select s.* from proposal_sighting s
-where s.space_id = %(space)s and s.proposal_id is null
-order by s.at desc, s.id desc
-limit %(limit)s;
 
 -- name: funnel
 -- How many proposals there are in each state, and how many of those that wait are held.
@@ -382,10 +371,6 @@ select t.* from task t
 where t.space_id = %(space)s and (%(state)s::text is null or t.state = %(state)s)
 order by t.at, t.id
 limit %(limit)s;
-
--- name: count_tasks
--- How many tasks are open.
-select count(*) as tasks from task t where t.space_id = %(space)s and t.state = 'open';
 
 -- name: decisions_since
 -- What was decided since then, with what a duplicate leads to.

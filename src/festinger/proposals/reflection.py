@@ -126,10 +126,10 @@ async def reflect(mirror: ReflectionDeps, space: SpaceId, episode: UUID) -> list
     async with mirror.deps.store.transaction() as transaction:
         found = await find_episode(transaction, space, episode)
         turns = await list_usable_turns(transaction, space, episode)
-        told = await event_history(transaction, space=space, subject=_subject(episode), names=[CREATED])
+        events = await event_history(transaction, space=space, subject=_subject(episode), names=[CREATED])
     if found.state is EpisodeState.OPEN:
         return []
-    known = {each.payload["reflection"] for each in told}
+    known = {each.payload["reflection"] for each in events}
     due = [each for each in episode_segments(found, turns) if str(each.id) not in known]
     return [await _reflect_on_segment(mirror, model, each) for each in due]
 
@@ -153,9 +153,11 @@ async def _reflect_on_segment(mirror: ReflectionDeps, model: Model, stretch: Epi
     known = {str(each.id): each.id for each in stands}
     sighted = []
     for place, change in enumerate(chosen):
-        said = change_to_suggestion(change, stretch, place=place)
+        suggestion = change_to_suggestion(change, stretch, place=place)
         try:
-            done = await submit_suggestion(deps, space, said, existing=known.get((change.existing_id or "").strip()))
+            done = await submit_suggestion(
+                deps, space, suggestion, existing=known.get((change.existing_id or "").strip())
+            )
         except (BadInput, ProposalRefused):
             PROPOSALS_DROPPED.labels("unfit").inc()
             continue
@@ -238,12 +240,12 @@ def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, pla
 
 async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answer: ModelAnswer[Reflection]) -> None:
     """Store the reflection as a memory. One started before and not finished stays as it was."""
-    said = answer.value
-    lines = [said.reasoning, *(f"{each.what}: {each.why}" for each in said.changes)]
+    value = answer.value
+    lines = [value.reasoning, *(f"{each.what}: {each.why}" for each in value.changes)]
     text = "\n".join(line.strip() for line in lines if line.strip())
     if not text:
         return
-    given = LearnRequest(
+    request = LearnRequest(
         text=text,
         kind=Kind.REFLECTION,
         origin=Origin.MODEL,
@@ -254,7 +256,7 @@ async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answ
         metadata={"model": answer.model, "prompt": answer.prompt_hash},
     )
     try:
-        await learn(mirror.memory, stretch.episode.place, given)
+        await learn(mirror.memory, stretch.episode.place, request)
     except Replayed:
         return
 

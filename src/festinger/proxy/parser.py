@@ -7,7 +7,7 @@ gets a `SkipReason`. `find_skip_reason` decides which requests never get a block
 from collections.abc import Iterable, Iterator
 
 from festinger.clock import Clock
-from festinger.ids import NewId, SessionId
+from festinger.ids import NewId, Scope, SessionId
 from festinger.proxy.context.block import build_mark
 from festinger.proxy.headers import MemoryMode, first_header
 from festinger.proxy.protocols.messages import (
@@ -30,7 +30,7 @@ from festinger.proxy.sessions.match import (
 from festinger.proxy.sessions.registry import SessionRegistry
 from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, build_chain
 from festinger.proxy.transport.body import decode_body
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 CLOUD_ENDINGS = (":cloud", "-cloud")
 
@@ -124,8 +124,8 @@ def _turn_texts(ctx: RequestContext, at: int) -> Iterable[SourceText]:
         yield SourceText(text=saying.text, origin=saying.origin, message=message)
 
 
-def world_scope(ctx: RequestContext) -> WorldScope:
-    return WorldScope(space=ctx.space, agent=ctx.agent, session=ctx.session.id)
+def world_scope(ctx: RequestContext) -> Scope:
+    return Scope(space=ctx.space, agent=ctx.agent, session=ctx.session.id)
 
 
 class RequestParser:

@@ -14,11 +14,10 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import FestingerError
-from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Scope
 from festinger.proxy.capture.exchange import derive_part_id
 from festinger.proxy.errors import fail_open
 from festinger.proxy.parser import new_texts

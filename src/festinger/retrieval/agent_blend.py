@@ -100,9 +100,9 @@ class BlendUpdate:
         }
 
 
-def apply_outcomes(base: Five, shifts: Five, told: Iterable[tuple[str, str, float]]) -> Five:
+def apply_outcomes(base: Five, shifts: Five, outcomes: Iterable[tuple[str, str, float]]) -> Five:
     """Return the shifts after some outcomes, each given with its component and its weight."""
-    for outcome, component, weight in told:
+    for outcome, component, weight in outcomes:
         amount = STEP * REWARDS[outcome] * weight
         shifts = step_shifts(base, shifts, component=COMPONENTS.index(component), amount=amount)
     return shifts

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from festinger.ids import Cause, Origin
-from festinger.memory.model import NO_SESSION, Scope
+from festinger.ids import NO_SESSION, Cause, Origin, Scope
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -102,39 +101,39 @@ def cause_key(cause: Cause) -> str:
 
 
 async def record_co_access(
-    deps: RetrievalDeps, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, memories: Sequence[UUID], *, recall: UUID
 ) -> int:
     """Record which memories were recalled together or in sequence; returns how many pairs counted."""
     now = deps.clock()
-    before = await _previous_recall_hits(transaction, place, recall=recall, now=now)
-    beside = pairs_within_recall(memories)
-    after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(beside)]
-    pairs = beside + after
+    before = await _previous_recall_hits(transaction, scope, recall=recall, now=now)
+    within = pairs_within_recall(memories)
+    after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(within)]
+    pairs = within + after
     if not pairs:
         return 0
     rows = await transaction.all(
         Q["keep_company"],
-        space=place.space,
+        space=scope.space,
         one=[pair[0] for pair in pairs],
         other=[pair[1] for pair in pairs],
-        together=[1] * len(beside) + [0] * len(after),
+        together=[1] * len(within) + [0] * len(after),
         at=now,
-        cause=cause_key(place.cause(Origin.SYSTEM, now)),
+        cause=cause_key(scope.cause(Origin.SYSTEM, now)),
     )
     if any(row["is_new"] for row in rows):
-        await _prune_weak_links(deps, transaction, place, memories, now=now)
+        await _prune_weak_links(deps, transaction, scope, memories, now=now)
     return len(rows)
 
 
-async def _previous_recall_hits(transaction: Transaction, place: Scope, *, recall: UUID, now: datetime) -> list[UUID]:
+async def _previous_recall_hits(transaction: Transaction, scope: Scope, *, recall: UUID, now: datetime) -> list[UUID]:
     """Return the best hits of the previous recall in the session, if it was recent."""
-    if place.session == NO_SESSION:
+    if scope.session == NO_SESSION:
         return []
     rows = await transaction.all(
         Q["best_of_recall_before"],
-        space=place.space,
-        agent=place.agent,
-        session=place.session,
+        space=scope.space,
+        agent=scope.agent,
+        session=scope.session,
         recall=recall,
         since=now - FOLLOWS_WITHIN,
         limit=BEST,
@@ -143,12 +142,12 @@ async def _previous_recall_hits(transaction: Transaction, place: Scope, *, recal
 
 
 async def _prune_weak_links(
-    deps: RetrievalDeps, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, now: datetime
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, memories: Sequence[UUID], *, now: datetime
 ) -> None:
-    settings = deps.terms(place.space).retrieval
+    settings = deps.terms(scope.space).retrieval
     await transaction.run(
         Q["let_the_weakest_go"],
-        space=place.space,
+        space=scope.space,
         memories=list(memories),
         partners=settings.partners,
         full=settings.co_access_full,

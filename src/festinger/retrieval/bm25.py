@@ -48,13 +48,13 @@ class TermMatches:
 
     counts: Mapping[str, float]
     length: int
-    beside: frozenset[str] = frozenset()
+    nearby: frozenset[str] = frozenset()
     """Words found only in the neighboring turns."""
 
     @property
     def inside(self) -> set[str]:
         """Words found in the text itself."""
-        return {term for term, count in self.counts.items() if count} - self.beside
+        return {term for term, count in self.counts.items() if count} - self.nearby
 
 
 NOTHING_HELD = TermMatches(counts={}, length=0)
@@ -63,7 +63,7 @@ NOTHING_HELD = TermMatches(counts={}, length=0)
 def build_term_matches(
     terms: Sequence[str] | None,
     own: Sequence[int] | None,
-    beside: Sequence[int] | None,
+    nearby: Sequence[int] | None,
     *,
     length: int,
     context_weight: float,
@@ -71,11 +71,11 @@ def build_term_matches(
     """Build the matches of a row: how often each word is in the text, and how often only beside it."""
     if not terms or not own:
         return TermMatches(counts={}, length=length)
-    if not beside:
+    if not nearby:
         return TermMatches(counts=dict(zip(terms, own, strict=True)), length=length)
-    counts = {term: inside + context_weight * outside for term, inside, outside in zip(terms, own, beside, strict=True)}
+    counts = {term: inside + context_weight * outside for term, inside, outside in zip(terms, own, nearby, strict=True)}
     only_around = frozenset(term for term, inside in zip(terms, own, strict=True) if not inside)
-    return TermMatches(counts=counts, length=length, beside=only_around)
+    return TermMatches(counts=counts, length=length, nearby=only_around)
 
 
 def bm25_score(text: TermMatches, statistics: TermStatistics, *, k1: float, b: float) -> float:

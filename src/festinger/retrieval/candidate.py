@@ -124,7 +124,7 @@ class RecallCandidate:
     slot: tuple[str, str] | None
     tags: tuple[str, ...]
     version: int
-    place: int
+    position: int
     """Its position among what was said or stored at one moment."""
     owner: str
     speaker: str | None
@@ -153,7 +153,7 @@ class RecallCandidate:
     @property
     def when(self) -> tuple[float, int]:
         """Sort key by time; within a session that has a single time, by the order in it."""
-        return self.happened.timestamp(), self.place
+        return self.happened.timestamp(), self.position
 
     @property
     def is_memory(self) -> bool:
@@ -207,7 +207,7 @@ def _candidate_from_row(
         slot=slot,
         tags=tuple(row["tags"]),
         version=row["version"],
-        place=row["place"],
+        position=row["place"],
         owner=row["owner"],
         speaker=row["speaker"].lower() if row["speaker"] else None,
         disputed=row["disputed"],
@@ -238,10 +238,10 @@ def _fade_weight(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> We
 def _outcomes_from_row(row: Mapping[str, Any]) -> tuple[CueOutcome, ...]:
     if row["rewards"] is None:
         return ()
-    told = zip(*(row[name] or () for name in ("rewards", "weights", "likenesses", "cues")), strict=True)
+    outcomes = zip(*(row[name] or () for name in ("rewards", "weights", "likenesses", "cues")), strict=True)
     return tuple(
         CueOutcome(reward=reward, weight=weight, likeness=float(likeness), cue=bytes(cue).hex()[:12])
-        for reward, weight, likeness, cue in told
+        for reward, weight, likeness, cue in outcomes
     )
 
 

@@ -13,11 +13,10 @@ from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
-from festinger.ids import AgentId, NewId, SpaceId
+from festinger.ids import AgentId, NewId, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
 from festinger.retrieval.agent_weights import Feeling
-from festinger.retrieval.result import Beside, null_extras
+from festinger.retrieval.result import LoadExtras, null_extras
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
@@ -98,7 +97,7 @@ class RetrievalDeps:
     on_read: OnRead = null_on_read
     on_surfaced: OnSurfaced = null_on_surfaced
     feeling: FeelingOf = null_feeling
-    beside: Beside = null_extras
+    extras: LoadExtras = null_extras
     few: int = READ_WHOLE_BELOW
     """Number of visible vectors up to which all are read; more are searched by their index."""
     sizes: dict[tuple[SpaceId, AgentId, str], CorpusSize] = field(default_factory=dict)

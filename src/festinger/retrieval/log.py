@@ -18,8 +18,7 @@ import structlog
 
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
-from festinger.ids import SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.association import base_level, record_co_access, spreading_activation, total_activation
 from festinger.retrieval.candidate import RecallCandidate
@@ -40,8 +39,8 @@ def explain_hit(
 ) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
-    told: dict[str, Any] = {
-        "arms": dict(hit.places),
+    facts: dict[str, Any] = {
+        "arms": dict(hit.ranks),
         "cosine": _rounded(each.cosine),
         "bm25": _rounded(hit.bm25),
         "terms": terms,
@@ -78,7 +77,7 @@ def explain_hit(
         "event_time": iso(each.event_time) if each.event_time else None,
         "version": each.version,
     }
-    known = {name: value for name, value in told.items() if value is not None}
+    known = {name: value for name, value in facts.items() if value is not None}
     return {**known, "sentence": explanation_sentence(hit, terms, bar=bar)}
 
 
@@ -147,12 +146,12 @@ class RecallTrace:
     def searched_for(self) -> list[UUID]:
         """The memories returned, without those only associated: they say nothing new about links."""
         shown = (self.hits[place] for place in self.shown)
-        return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.places]
+        return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.ranks]
 
 
 async def record_recall(
     deps: RetrievalDeps,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     answer: RecallTrace,
     *,
@@ -164,29 +163,29 @@ async def record_recall(
     try:
         async with deps.store.transaction() as transaction:
             await transaction.run(
-                Q["keep_recall"], **_recall_row(deps, place, query, answer, door=door, embedder=embedder)
+                Q["keep_recall"], **_recall_row(deps, scope, query, answer, door=door, embedder=embedder)
             )
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
-            await deps.on_read(transaction, place, memories)
-            await record_co_access(deps, transaction, place, answer.searched_for, recall=answer.recalled.id)
-            if deps.terms(place.space).retrieval.mutation_of(place.agent) == "strengthen":
+            await deps.on_read(transaction, scope, memories)
+            await record_co_access(deps, transaction, scope, answer.searched_for, recall=answer.recalled.id)
+            if deps.terms(scope.space).retrieval.mutation_of(scope.agent) == "strengthen":
                 await reinforce_hits(
-                    deps, transaction, place, answer.hits, shown=answer.shown, recall=answer.recalled.id
+                    deps, transaction, scope, answer.hits, shown=answer.shown, recall=answer.recalled.id
                 )
             if shows:
-                await deps.on_surfaced(transaction, place, memories, answer.recalled.id)
+                await deps.on_surfaced(transaction, scope, memories, answer.recalled.id)
             recalled = answer.recalled
             await deps.outbox.emit(
                 transaction,
                 "recall_made",
-                space=place.space,
+                space=scope.space,
                 subject=f"recall:{recalled.id}",
-                agent=place.agent,
-                session=place.session or None,
+                agent=scope.agent,
+                session=scope.session or None,
                 payload={
                     "recall": str(recalled.id),
-                    "agent": place.agent,
-                    "session": place.session,
+                    "agent": scope.agent,
+                    "session": scope.session,
                     "hits": len(recalled.items),
                     "abstained": recalled.abstained,
                     "below": recalled.below_threshold,
@@ -207,24 +206,24 @@ def settings_hash(settings: RetrievalSettings) -> str:
 
 
 def _recall_row(
-    deps: RetrievalDeps, place: Scope, query: RecallQuery, answer: RecallTrace, *, door: str, embedder: str
+    deps: RetrievalDeps, scope: Scope, query: RecallQuery, answer: RecallTrace, *, door: str, embedder: str
 ) -> dict[str, Any]:
     recalled = answer.recalled
     hits = hits_to_record(answer.hits, answer.shown)
     return {
-        "space": place.space,
+        "space": scope.space,
         "id": recalled.id,
         "at": deps.clock(),
-        "agent": place.agent,
-        "session": place.session,
+        "agent": scope.agent,
+        "session": scope.session,
         "turn": None,
         "door": door,
-        "cue": deps.memory.terms(place.space).redact(query.cue).text,
+        "cue": deps.memory.terms(scope.space).redact(query.cue).text,
         "cue_hash": cue_hash(query.cue),
         "filters": orjson.dumps(query.as_json()).decode(),
         "blend": query.blend.value,
         "seed": query.seed,
-        "settings_hash": settings_hash(deps.terms(place.space).retrieval),
+        "settings_hash": settings_hash(deps.terms(scope.space).retrieval),
         "embedder": embedder,
         "as_of": query.as_of,
         "abstained": recalled.abstained,
@@ -236,9 +235,9 @@ def _recall_row(
         "refs": [hit.candidate.ref for hit in hits],
         "scores": [hit.score for hit in hits],
         "evidences": [hit.evidence for hit in hits],
-        "whys": [orjson.dumps(answer.why(place)).decode() for place in range(len(hits))],
-        "shown": [place in answer.shown for place in range(len(hits))],
-        "dropped": [_drop_reason(place, hit, query, answer) for place, hit in enumerate(hits)],
+        "whys": [orjson.dumps(answer.why(scope)).decode() for scope in range(len(hits))],
+        "shown": [scope in answer.shown for scope in range(len(hits))],
+        "dropped": [_drop_reason(scope, hit, query, answer) for scope, hit in enumerate(hits)],
     }
 
 

@@ -10,10 +10,9 @@ them and do not repeat them.
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from festinger.ids import SpaceId
+from festinger.ids import Scope, SpaceId
 from festinger.memory.changes import find_memories
 from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
-from festinger.memory.model import Scope
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import DORMANT
 from festinger.outcomes.store import RankedMemory, load_states, memory_strength
@@ -33,16 +32,16 @@ MOST_MEASURED = 10_000
 
 
 async def list_due_memories(
-    deps: RetrievalDeps, place: Scope, *, limit: int = 5, query: RecallQuery = ANYTHING
+    deps: RetrievalDeps, scope: Scope, *, limit: int = 5, query: RecallQuery = ANYTHING
 ) -> list[RankedMemory]:
     """List due memories, strongest first; only the filters of the query count. Raises `StoreDown`."""
-    terms, now = deps.terms(place.space).outcomes, deps.clock()
+    terms, now = deps.terms(scope.space).outcomes, deps.clock()
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(
-            Q["may_be_due"], space=place.space, agent=place.agent, limit=MOST_MEASURED, **query.parameters()
+            Q["may_be_due"], space=scope.space, agent=scope.agent, limit=MOST_MEASURED, **query.parameters()
         )
-        found = await find_memories(transaction, place.space, [row["id"] for row in rows])
-        states = await load_states(transaction, place.space, found, terms=terms)
+        found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
+        states = await load_states(transaction, scope.space, found, terms=terms)
     measured = [
         RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))
         for id_, memory in found.items()

@@ -8,15 +8,16 @@ whether a note helps.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
-from festinger.memory.learn.supersede import LONGEST_CHAIN
-from festinger.memory.model import Scope
+from festinger.ids import Scope
+from festinger.memory.changes import LONGEST_CHAIN
+from festinger.records import row_mapper
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.queries import queries_of
 
@@ -35,24 +36,17 @@ class CurrentMemory:
 
 
 async def load_current_memories(
-    deps: RetrievalDeps, place: Scope, memories: Collection[UUID]
+    deps: RetrievalDeps, scope: Scope, memories: Collection[UUID]
 ) -> dict[UUID, CurrentMemory]:
     """Map each memory to itself or what replaced it; missing ones are gone. Raises `StoreDown`."""
     async with deps.store.transaction(hot=True) as transaction:
         rows = await transaction.all(
-            Q["standings"], space=place.space, agent=place.agent, memories=sorted(memories), depth=LONGEST_CHAIN
+            Q["standings"], space=scope.space, agent=scope.agent, memories=sorted(memories), depth=LONGEST_CHAIN
         )
     return {row["asked"]: current_memory_from_row(row) for row in rows}
 
 
-def current_memory_from_row(row: Mapping[str, Any]) -> CurrentMemory:
-    return CurrentMemory(
-        id=row["id"],
-        text=row["content"],
-        compressed=row["compressed"],
-        version=row["version"],
-        disputed=row["disputed"],
-    )
+current_memory_from_row = row_mapper(CurrentMemory, text="content")
 
 
 ADAPTER = "applies.safetensors"
@@ -103,8 +97,8 @@ def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[in
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]
 
 
-async def load_standing_notes(deps: RetrievalDeps, place: Scope) -> list[CurrentMemory]:
+async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[CurrentMemory]:
     """Load preferences and rules that hold whatever the topic. Raises `StoreDown`."""
     async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(Q["standing_notes"], space=place.space, agent=place.agent, limit=STANDING)
+        rows = await transaction.all(Q["standing_notes"], space=scope.space, agent=scope.agent, limit=STANDING)
     return [current_memory_from_row(row) for row in rows]

@@ -10,7 +10,7 @@ stopwords.
 import calendar
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -146,79 +146,49 @@ class RecallQuery:
             "active": [str(each) for each in self.active],
             "hops": self.hops,
         }
-        moments = {name: getattr(self, name) for name in ("as_of", "valid_at", "since", "until")}
+        moments = {name: getattr(self, name) for name in MOMENTS}
         return shown | {name: iso(at) if at else None for name, at in moments.items()}
 
 
-def parse_recall_query(
-    cue: str,
-    *,
-    now: datetime,
-    limit: int = 5,
-    kinds: Sequence[str] | None = None,
-    as_of: datetime | None = None,
-    valid_at: datetime | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    subject: str | None = None,
-    tags: Sequence[str] = (),
-    origins: Sequence[str] | None = None,
-    include: Sequence[str] = (),
-    exclude: Sequence[UUID] = (),
-    tokens: int | None = None,
-    strict: bool = False,
-    blend: str = BlendMode.STEADY,
-    explain: bool = False,
-    hurried: bool = False,
-    by_words: bool = False,
-    ungated: bool = False,
-    seed: int | None = None,
-    active: Sequence[UUID] = (),
-    hops: int = 1,
-) -> RecallQuery:
-    """Build the query, or raise `BadInput` naming what is wrong."""
+MOMENTS = ("as_of", "valid_at", "since", "until")
+
+
+def parse_recall_query(cue: str, *, now: datetime, **wanted: Any) -> RecallQuery:
+    """Build the query from fields of `RecallQuery` as callers have them: names as text, any sequences.
+
+    Raises `BadInput` naming what is wrong.
+    """
     if not cue.strip():
         raise BadInput("`cue` is blank.", hint="Say what should come to mind.")
-    _check_numbers(limit=limit, hops=hops, tokens=tokens)
-    moments = {
-        name: _parse_moment(name, at)
-        for name, at in (("as_of", as_of), ("valid_at", valid_at), ("since", since), ("until", until))
-    }
+    raw = RecallQuery(cue=cue[-LONGEST_CUE:], **wanted)
+    _check_numbers(raw)
+    moments: dict[str, Any] = {name: _parse_moment(name, getattr(raw, name)) for name in MOMENTS}
     if moments["as_of"] and moments["as_of"] > now:
         raise BadInput("`as_of` lies in the future.", hint="Give a moment in the past.")
     if moments["since"] and moments["until"] and moments["since"] > moments["until"]:
         raise BadInput("`since` lies after `until`.")
-    return RecallQuery(
-        cue=cue[-LONGEST_CUE:],
-        limit=limit,
-        kinds=_parse_kinds(kinds),
-        subject=subject_key(subject),
-        tags=tuple(tags),
-        origins=_parse_origins(origins),
-        include=tuple(_parse_choice("include", each, Include) for each in include),
-        exclude=tuple(exclude),
-        tokens=tokens,
-        strict=strict,
-        blend=_parse_choice("blend", blend, BlendMode),
-        explain=explain,
-        hurried=hurried,
-        by_words=by_words,
-        ungated=ungated,
-        seed=seed,
-        active=tuple(active),
-        hops=hops,
+    return replace(
+        raw,
+        kinds=_parse_kinds(raw.kinds),
+        subject=subject_key(raw.subject),
+        tags=tuple(raw.tags),
+        origins=_parse_origins(raw.origins),
+        include=tuple(_parse_choice("include", each, Include) for each in raw.include),
+        exclude=tuple(raw.exclude),
+        blend=_parse_choice("blend", raw.blend, BlendMode),
+        active=tuple(raw.active),
         degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
         **moments,
     )
 
 
-def _check_numbers(*, limit: int, hops: int, tokens: int | None) -> None:
-    if not 1 <= limit <= MOST_ITEMS:
-        raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {limit}.")
-    if not 0 <= hops <= MOST_HOPS:
-        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {hops}.")
-    if tokens is not None and tokens < 0:
-        raise BadInput(f"`tokens` must be 0 or more, not {tokens}.")
+def _check_numbers(query: RecallQuery) -> None:
+    if not 1 <= query.limit <= MOST_ITEMS:
+        raise BadInput(f"`limit` must be from 1 to {MOST_ITEMS}, not {query.limit}.")
+    if not 0 <= query.hops <= MOST_HOPS:
+        raise BadInput(f"`hops` must be from 0 to {MOST_HOPS}, not {query.hops}.")
+    if query.tokens is not None and query.tokens < 0:
+        raise BadInput(f"`tokens` must be 0 or more, not {query.tokens}.")
 
 
 def _parse_moment(name: str, at: datetime | None) -> datetime | None:
@@ -243,12 +213,12 @@ def _parse_origins(origins: Sequence[str] | None) -> tuple[Origin, ...] | None:
     return None if origins is None else tuple(_parse_choice("origins", each, Origin) for each in origins)
 
 
-def _parse_choice(name: str, given: str, choices: type[Choice]) -> Choice:
+def _parse_choice(name: str, value: str, choices: type[Choice]) -> Choice:
     try:
-        return choices(given)
+        return choices(value)
     except ValueError as error:
         known = ", ".join(f"`{choice}`" for choice in choices)
-        raise BadInput(f"`{name}`: `{given[:40]}` is none of {known}.") from error
+        raise BadInput(f"`{name}`: `{value[:40]}` is none of {known}.") from error
 
 
 _QUOTED = re.compile(r'["“”]([^"“”]{1,200})["“”]')

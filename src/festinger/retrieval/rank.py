@@ -31,8 +31,8 @@ def is_restatement(one: RecallCandidate, other: RecallCandidate, *, worth: Calla
     shared = sum(map(worth, sorted(mine & yours)))
     if shared <= 0.0 or shared < MOSTLY * sum(map(worth, sorted(mine | yours))):
         return False
-    said, said_again = _amounts(one), _amounts(other)
-    return bool(said and said_again) and said != said_again
+    amounts, said_again = _amounts(one), _amounts(other)
+    return bool(amounts and said_again) and amounts != said_again
 
 
 def _amounts(each: RecallCandidate) -> set[str]:
@@ -60,7 +60,7 @@ class RecallHit:
     coverage: float
     evidence: float
     prior: Prior
-    places: Mapping[str, int] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
     """Its rank in each arm that found it."""
     called: tuple[str, ...] = ()
     """Names by which the cue calls it."""
@@ -193,8 +193,8 @@ def _find_duplicates(candidates: Sequence[RecallCandidate], *, bar: float | None
     sizes = [each.vector.size for each in candidates if each.vector is not None]
     blank = np.zeros(max(sizes, default=1), dtype=np.float32)
     vectors = np.stack([blank if each.vector is None else each.vector for each in candidates] or [blank])
-    said = {text: number for number, text in enumerate(dict.fromkeys(each.content for each in candidates))}
-    words = np.array([said[each.content] for each in candidates])
+    numbers = {text: number for number, text in enumerate(dict.fromkeys(each.content for each in candidates))}
+    words = np.array([numbers[each.content] for each in candidates])
     same = words[:, None] == words[None, :]
     if bar is not None:
         same |= vectors @ vectors.T >= bar
@@ -213,32 +213,32 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
     about its conversation, so that one beside each answer would displace other answers. The better evidence
     counts.
     """
-    told = dict(enumerate(hits))
-    places = {hit.candidate.ref: place for place, hit in told.items() if not hit.candidate.is_memory}
+    kept = dict(enumerate(hits))
+    places = {hit.candidate.ref: place for place, hit in kept.items() if not hit.candidate.is_memory}
     for place, hit in enumerate(hits):
         found = [places[ref] for ref in hit.candidate.derives_from if ref in places]
         if not (hit.candidate.sums_up and found):
             continue
-        del told[place]
-        turn = told.pop(min(found))
+        del kept[place]
+        turn = kept.pop(min(found))
         better = min(place, *found)
-        told[better] = replace(
+        kept[better] = replace(
             turn,
             score=max(turn.score, hit.score),
             evidence=max(turn.evidence, hit.evidence),
             also=(*turn.also, hit.candidate.ref),
         )
         places[turn.candidate.ref] = better
-    return [told[place] for place in sorted(told)]
+    return [kept[place] for place in sorted(kept)]
 
 
 def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """Drop turns from which a better hit was learned verbatim: they would repeat it."""
-    told: set[UUID] = set()
+    sources: set[UUID] = set()
     kept = []
     for hit in hits:
         if hit.candidate.is_memory and not hit.candidate.sums_up:
-            told |= hit.candidate.derives_from
-        if hit.candidate.is_memory or hit.candidate.ref not in told:
+            sources |= hit.candidate.derives_from
+        if hit.candidate.is_memory or hit.candidate.ref not in sources:
             kept.append(hit)
     return kept

@@ -18,15 +18,14 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import FestingerError, StoreDown
-from festinger.ids import AgentId, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import AgentId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
 from festinger.retrieval.agent_weights import NO_SHIFT, apply_shifts, cold_start_alphas, draw_weights, rescore_hits
 from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
-from festinger.retrieval.query import BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
+from festinger.retrieval.query import MOMENTS, BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
     drop_sources,
@@ -66,10 +65,10 @@ _WORD = re.compile(r"\w+")
 
 
 async def rerank_hits(
-    deps: RetrievalDeps, place: Scope, query: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
+    deps: RetrievalDeps, scope: Scope, query: RecallQuery, hits: list[RecallHit], *, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], tuple[str, ...]]:
     """Rerank the hits; returns them in order, and what was degraded."""
-    reranker, terms = deps.reranker(), deps.terms(place.space)
+    reranker, terms = deps.reranker(), deps.terms(scope.space)
     if not hits or query.hurried:
         return hits, ()
     if reranker is None:
@@ -110,7 +109,7 @@ SEEDS = 2**62
 
 async def recall(
     deps: RetrievalDeps,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     *,
     door: str = ANYWHERE,
@@ -125,21 +124,21 @@ async def recall(
     """
     began = deps.stopwatch()
     query = _with_seed(deps, query)
-    settings = deps.terms(place.space).retrieval
+    settings = deps.terms(scope.space).retrieval
     cue = parse_cue(query.cue, now=query.as_of or deps.clock())
     embedder = usable_embedder(deps.embedder())
     thresholds = thresholds_from_profile(embedder.profile if embedder else None)
     probe = None if query.by_words else await embed_cue(embedder, cue)
     try:
-        searched = await search(deps, place, query, cue=cue, probe=probe, settings=settings)
+        searched = await search(deps, scope, query, cue=cue, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise
     if searched.probe is None:
         thresholds = Thresholds()
-    hits = _score_hits(deps, place, query, searched, settings=settings, thresholds=thresholds)
+    hits = _score_hits(deps, scope, query, searched, settings=settings, thresholds=thresholds)
     ordered = _arrange_hits(hits, searched.read.asked, settings=settings, thresholds=thresholds)
-    ordered, late = await rerank_hits(deps, place, query, ordered, settings=settings)
+    ordered, late = await rerank_hits(deps, scope, query, ordered, settings=settings)
     gated, below = _apply_gate(ordered, query, bar=thresholds.bar, settings=settings)
     shown = pack_hits(
         [(hit.candidate.content, hit.candidate.compressed) for hit in gated], tokens=query.tokens, limit=query.limit
@@ -166,9 +165,9 @@ async def recall(
     _record_metrics(answer.recalled, query, door)
     if counts:
         model = probe.model.name if probe else ""
-        deps.later(record_recall(deps, place, query, answer, door=door, embedder=model, shows=shows))
+        deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
     if counts and shows:
-        return append_extras(answer.recalled, await deps.beside(place, query), query)
+        return append_extras(answer.recalled, await deps.extras(scope, query), query)
     return answer.recalled
 
 
@@ -181,7 +180,7 @@ def _with_seed(deps: RetrievalDeps, query: RecallQuery) -> RecallQuery:
 
 def _score_hits(
     deps: RetrievalDeps,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     searched: SearchResult,
     *,
@@ -202,7 +201,7 @@ def _score_hits(
         return hits
     chance = random.Random(query.seed)  # noqa: S311 - no secret; a recall must be repeatable
     alphas = apply_shifts(cold_start_alphas(read.remembered, settings), read.shifts or NO_SHIFT)
-    return rescore_hits(hits, draw_weights(alphas, chance), feeling=deps.feeling(place), chance=chance)
+    return rescore_hits(hits, draw_weights(alphas, chance), feeling=deps.feeling(scope), chance=chance)
 
 
 def _arrange_hits(
@@ -234,13 +233,13 @@ def _apply_gate(
 
 def _fill_items(answer: RecallTrace, query: RecallQuery, *, took: float) -> RecallTrace:
     items = tuple(
-        _build_item(answer.hits[place], text, bar=answer.bar, told=answer.why(place) if query.explain else None)
+        _build_item(answer.hits[place], text, bar=answer.bar, why=answer.why(place) if query.explain else None)
         for place, text in answer.shown.items()
     )
     return replace(answer, recalled=replace(answer.recalled, items=items, took=took))
 
 
-def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapping[str, object] | None) -> RecallItem:
+def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, why: Mapping[str, object] | None) -> RecallItem:
     each = hit.candidate
     return RecallItem(
         id=each.ref,
@@ -262,7 +261,7 @@ def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, told: Mapp
         version=each.version,
         cosine=each.best,
         also=hit.also,
-        why=told,
+        why=why,
     )
 
 
@@ -275,20 +274,18 @@ def _record_metrics(recalled: RecallResult, query: RecallQuery, door: str) -> No
 
 Q = queries_of("festinger.retrieval")
 
-MOMENTS = ("as_of", "valid_at", "since", "until")
-
 
 async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
     """Return `then`, `now` and what `changed` between them. Raises `NotFound`."""
     kept = await find_recall(deps, space, recall_id)
-    place = Scope(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
+    scope = Scope(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
     asked = dict(kept["filters"])
     asked |= {name: datetime.fromisoformat(asked[name]) if asked[name] else None for name in MOMENTS}
     asked["exclude"] = [UUID(each) for each in asked["exclude"]]
     query = parse_recall_query(
         kept["cue"], now=deps.clock(), blend=kept["blend"], seed=kept["seed"], explain=True, **asked
     )
-    now = await recall(deps, place, query, counts=False)
+    now = await recall(deps, scope, query, counts=False)
     then = shown_hits(kept["hits"])
     was = {hit["id"]: hit["position"] for hit in then}
     is_now = {str(item.id): position for position, item in enumerate(now.items, 1)}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from festinger.ids import MemoryId, Origin
+from festinger.ids import MemoryId, Origin, Scope
 from festinger.memory.changes import (
     BeliefUpdate,
     ChangeDraft,
@@ -19,7 +19,7 @@ from festinger.memory.changes import (
     write_change,
 )
 from festinger.memory.confidence import Weight, reinforce_weight, weaken_weight
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.retrieval.association import cause_key
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.rank import RecallHit
@@ -97,7 +97,7 @@ def _share(moved: Callable[[float], float], wanted: float) -> float:
 async def reinforce_hits(
     deps: RetrievalDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     hits: Sequence[RecallHit],
     *,
     shown: Collection[int],
@@ -111,15 +111,15 @@ async def reinforce_hits(
     if len(found) <= BEST or not shown:
         return
     now = deps.clock()
-    cause = place.cause(Origin.SYSTEM, now)
-    held = await lock_memories_in_order(transaction, place.space, [hit.candidate.ref for hit in found])
+    cause = scope.cause(Origin.SYSTEM, now)
+    held = await lock_memories_in_order(transaction, scope.space, [hit.candidate.ref for hit in found])
     rows = await transaction.all(
-        Q["moved_by_recalls"], space=place.space, memories=list(held), reason=REASON, cause=cause_key(cause)
+        Q["moved_by_recalls"], space=scope.space, memories=list(held), reason=REASON, cause=cause_key(cause)
     )
     moved = {row["id"]: row for row in rows}
-    given = {hits[at].candidate.ref for at in shown}
-    first = [hit for hit in found[:BEST] if hit.candidate.ref in given]
-    settings = deps.terms(place.space).retrieval
+    shown_ids = {hits[at].candidate.ref for at in shown}
+    first = [hit for hit in found[:BEST] if hit.candidate.ref in shown_ids]
+    settings = deps.terms(scope.space).retrieval
     best = _open_to(first, held, moved, lambda hit: WOKEN if is_dormant(hit.candidate, settings) else RAISED)
     missed = _open_to(found[BEST:], held, moved, lambda _hit: LOWERED)
     after = {
@@ -132,7 +132,7 @@ async def reinforce_hits(
     effects = [
         BeliefUpdate(memory=id_, belief=replace(held[id_].belief, weight=weight)) for id_, weight in after.items()
     ]
-    await apply_belief_updates(transaction, place.space, effects, at=now)
+    await apply_belief_updates(transaction, scope.space, effects, at=now)
     note = ChangeDraft(
         op=MemoryChangeOp.WEIGHT,
         before={id_: _columns(held[id_].weight) for id_ in after},
@@ -142,8 +142,8 @@ async def reinforce_hits(
         cause=cause,
         more={"recall": str(recall), "counted_as": cause_key(cause)},
     )
-    await write_change(deps.memory, transaction, place.space, note)
-    await _tell(deps, transaction, place, after, held, recall=recall)
+    await write_change(deps.memory, transaction, scope.space, note)
+    await _tell(deps, transaction, scope, after, held, recall=recall)
 
 
 def _open_to(
@@ -174,7 +174,7 @@ def _columns(weight: Weight) -> dict[str, float]:
 async def _tell(
     deps: RetrievalDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     after: Mapping[MemoryId, Weight],
     held: Mapping[MemoryId, Memory],
     *,
@@ -184,9 +184,9 @@ async def _tell(
     await deps.outbox.emit(
         transaction,
         "weights_nudged",
-        space=place.space,
+        space=scope.space,
         subject=f"recall:{recall}",
-        agent=place.agent,
-        session=place.session or None,
+        agent=scope.agent,
+        session=scope.session or None,
         payload={"recall": str(recall), "up": raised, "down": len(after) - raised},
     )

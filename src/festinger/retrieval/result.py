@@ -6,13 +6,13 @@ place of a memory: they come last, as far as there is room.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
-from festinger.memory.model import Scope
+from festinger.ids import Scope
+from festinger.records import record_json
 from festinger.retrieval.query import RecallQuery
 from festinger.text.budget import count_tokens
 
@@ -45,8 +45,7 @@ class RecallItem:
     """Cosine to the cue, for callers that judge by themselves; not exposed either."""
 
     def as_json(self) -> dict[str, Any]:
-        told = (each.name for each in fields(self) if each.name not in ("version", "cosine"))
-        return {name: _to_json(getattr(self, name)) for name in told}
+        return record_json(self, hide=("version", "cosine"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,22 +68,7 @@ class RecallResult:
         return f"nothing relevant remembered ({self.below_threshold} below the threshold)"
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "items": [item.as_json() for item in self.items],
-            "abstained": self.abstained,
-            "below_threshold": self.below_threshold,
-            "degraded": list(self.degraded),
-            "took": self.took,
-        }
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, UUID):
-        return str(value)
-    return list(map(_to_json, value)) if isinstance(value, tuple) else value
+        return record_json(self)
 
 
 Texts = tuple[str, str | None]
@@ -109,7 +93,7 @@ def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[
     return shown
 
 
-Beside = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
+LoadExtras = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
 """Returns items of other packages for a query, the most fitting first."""
 
 
@@ -118,13 +102,13 @@ async def null_extras(_place: Scope, _query: RecallQuery) -> Sequence[RecallItem
     return ()
 
 
-def append_extras(recalled: RecallResult, beside: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
+def append_extras(recalled: RecallResult, extras: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
     """Append as many extra items as there is room for."""
     left = query.limit - len(recalled.items)
-    if not beside or left <= 0:
+    if not extras or left <= 0:
         return recalled
-    said = sum(count_tokens(item.text) for item in recalled.items)
-    tokens = None if query.tokens is None else max(0, query.tokens - said)
-    fitting = pack_hits([(item.text, None) for item in beside], tokens=tokens, limit=left)
-    items = tuple(replace(beside[place], text=text) for place, text in fitting)
+    used = sum(count_tokens(item.text) for item in recalled.items)
+    tokens = None if query.tokens is None else max(0, query.tokens - used)
+    fitting = pack_hits([(item.text, None) for item in extras], tokens=tokens, limit=left)
+    items = tuple(replace(extras[place], text=text) for place, text in fitting)
     return replace(recalled, items=(*recalled.items, *items), abstained=recalled.abstained and not items)

@@ -63,17 +63,17 @@ def normalize_words(text: str) -> str:
     return " ".join(_WORD.findall(text.casefold()))
 
 
-def names_in_text(tags: Sequence[str], said: str) -> tuple[str, ...]:
+def names_in_text(tags: Sequence[str], words: str) -> tuple[str, ...]:
     """Return the names that occur whole in a text given as `normalize_words`."""
     if not tags:
         return ()
-    return tuple(name for name in tag_names(tags) if f" {normalize_words(name)} " in f" {said} ")
+    return tuple(name for name in tag_names(tags) if f" {normalize_words(name)} " in f" {words} ")
 
 
 def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
     """Return for each memory, given by its tags, the names by which a text calls it and few others."""
-    said = normalize_words(text)
-    called = [names_in_text(tags, said) for tags in many]
+    words = normalize_words(text)
+    called = [names_in_text(tags, words) for tags in many]
     bearers = Counter(name for names in called for name in names)
     return [tuple(name for name in names if bearers[name] <= MOST_BEARERS) for names in called]
 
@@ -275,7 +275,7 @@ def score_candidates(
                 ),
                 called=called[place],
                 prior=prior,
-                places=places[place],
+                ranks=places[place],
                 is_dormant=is_dormant(each, settings) and not can_wake(each, covered, thresholds),
                 lessons=tuple(lessons),
                 company=way.score if way else 0.0,
@@ -368,8 +368,8 @@ def discount_question_repeats(candidates: Sequence[RecallCandidate], cue: str) -
     asked = _ECHO_WORD.findall(cue.casefold())
     if len(asked) < LEAST_WORDS or not is_question(cue):
         return list(candidates)
-    said = f" {' '.join(asked)} "
-    rests = {each.ref: _text_beyond_cue(each.content, said) for each in candidates}
+    question = f" {' '.join(asked)} "
+    rests = {each.ref: _text_beyond_cue(each.content, question) for each in candidates}
     plain = [each.cosine for each in candidates if rests[each.ref] is None and each.cosine is not None]
     usual = median(plain) if plain else None
     kept = []
@@ -382,10 +382,10 @@ def discount_question_repeats(candidates: Sequence[RecallCandidate], cue: str) -
     return kept
 
 
-def _text_beyond_cue(content: str, said: str) -> str | None:
+def _text_beyond_cue(content: str, question: str) -> str | None:
     """Return the text without the question; none if it does not repeat it."""
     text = f" {' '.join(_ECHO_WORD.findall(content.casefold()))} "
-    return text.replace(said, " ").strip() if said in text else None
+    return text.replace(question, " ").strip() if question in text else None
 
 
 def _discount_echo(each: RecallCandidate, asked: Sequence[str], usual: float | None) -> RecallCandidate:
@@ -393,7 +393,7 @@ def _discount_echo(each: RecallCandidate, asked: Sequence[str], usual: float | N
     counts = {term: max(0.0, count - times[term]) for term, count in each.held.counts.items()}
     return replace(
         each,
-        held=TermMatches(counts=counts, length=each.held.length, beside=each.held.beside),
+        held=TermMatches(counts=counts, length=each.held.length, nearby=each.held.nearby),
         cosine=_lower_cosine(each.cosine, usual),
         best=_lower_cosine(each.best, usual),
     )

@@ -17,7 +17,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused, StoreDown
-from festinger.memory.model import Scope
+from festinger.ids import Scope
 from festinger.memory.query import find_believed_ids
 from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.association import AssociationPath, find_associations, top_associations
@@ -112,7 +112,7 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
 async def look_up_cue(
     deps: RetrievalDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     cue: ParsedCue,
     *,
     probe: CueVector | None,
@@ -120,14 +120,14 @@ async def look_up_cue(
 ) -> CueLookup:
     rows = await transaction.all(
         Q["read_cue"],
-        space=place.space,
-        agent=place.agent,
-        session=place.session,
+        space=scope.space,
+        agent=scope.agent,
+        session=scope.session,
         cue=cue.text,
         phrases=list(cue.phrases),
         without=list(cue.without),
         by_mind=by_mind,
-        mature=deps.terms(place.space).retrieval.mature_from,
+        mature=deps.terms(scope.space).retrieval.mature_from,
         # The search plan depends on how rare the words are; saying so here saves a round trip.
         then=PlanMode.ANEW,
         looked_at=str(LOOKED_AT),
@@ -161,7 +161,7 @@ async def look_up_cue(
 
 async def search_arms(
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     *,
     read: CueLookup,
@@ -172,14 +172,14 @@ async def search_arms(
 ) -> ArmHits:
     """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
     chosen = choose_query_parts(query, read, size if probe else None, few=few)
-    given = _search_parameters(place, query, read=read, probe=probe, settings=settings)
+    parameters = _search_parameters(scope, query, read=read, probe=probe, settings=settings)
     statement = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
-        rows = await transaction.all(statement.only(chosen), **given, few=few)
-        if is_incomplete_search(rows, chosen, near=given["near"]):
+        rows = await transaction.all(statement.only(chosen), **parameters, few=few)
+        if is_incomplete_search(rows, chosen, near=parameters["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
             await transaction.plan(PlanMode.ANEW)
-            rows = await transaction.all(statement.only(chosen), **given, few=few)
+            rows = await transaction.all(statement.only(chosen), **parameters, few=few)
     rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
@@ -251,15 +251,15 @@ def is_mostly_visible(size: CorpusSize) -> bool:
 
 
 def _search_parameters(
-    place: Scope, query: RecallQuery, *, read: CueLookup, probe: CueVector | None, settings: RetrievalSettings
+    scope: Scope, query: RecallQuery, *, read: CueLookup, probe: CueVector | None, settings: RetrievalSettings
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
     chosen = rarest_terms(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
     pools = {source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
     return {
         **query.parameters(),
-        "space": place.space,
-        "agent": place.agent,
+        "space": scope.space,
+        "agent": scope.agent,
         "open_episode": read.open_episode,
         "must": read.must,
         "then": PlanMode.KEPT,
@@ -289,7 +289,7 @@ def _search_parameters(
 async def fetch_candidates(
     deps: RetrievalDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     *,
     read: CueLookup,
@@ -306,7 +306,7 @@ async def fetch_candidates(
         bind_model(FETCH, probe.model if probe else NO_MODEL).only(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
-        space=place.space,
+        space=scope.space,
         memories=[ref for ref in refs if found.types[ref] == MEMORY],
         turns=turns,
         terms=list(read.asked.terms),
@@ -321,40 +321,40 @@ async def fetch_candidates(
         partners=settings.partners_top,
         full=settings.co_access_full,
         half_life=settings.co_access_half_life_days,
-        agent=place.agent,
+        agent=scope.agent,
         **query.parameters(),
     )
-    kept = await _filter_believed_rows(deps, transaction, place, query, rows)
+    kept = await _filter_believed_rows(deps, transaction, scope, query, rows)
     return candidates_from_rows(
         kept, probe=probe.vector if probe else None, now=read.asked.now, context_weight=settings.context_weight
     )
 
 
 async def _filter_believed_rows(
-    deps: RetrievalDeps, transaction: Transaction, place: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
     """Keep only what was believed, or valid, at the moments asked for."""
     if query.as_of is None and query.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
     stood = await find_believed_ids(
-        deps.memory, transaction, place.space, ids, as_of=query.as_of, valid_at=query.valid_at
+        deps.memory, transaction, scope.space, ids, as_of=query.as_of, valid_at=query.valid_at
     )
     return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
 
 
 async def load_corpus_size(
-    deps: RetrievalDeps, transaction: Transaction, place: Scope, model: VectorModel
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, model: VectorModel
 ) -> CorpusSize:
     """Return how much there is to search; cached for a while."""
-    key, now = (place.space, place.agent, model.name), deps.stopwatch()
+    key, now = (scope.space, scope.agent, model.name), deps.stopwatch()
     known = deps.sizes.get(key)
     if known is not None and now - known.at < COUNTED_FOR:
         return known
     row = await transaction.one(
         Q["count_searchable"],
-        space=place.space,
-        agent=place.agent,
+        space=scope.space,
+        agent=scope.agent,
         model=model.name,
         limit=max(MOST_COUNTED, deps.few + 1),
     )
@@ -366,12 +366,12 @@ def describe_missing_vectors(size: CorpusSize | None) -> list[str]:
     """Name what cannot be found by meaning for lack of vectors."""
     if size is None:
         return []
-    told = []
+    notes = []
     if size.vectors < size.memories:
-        told.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
+        notes.append(f"vectors {size.memories - size.vectors:,} of {size.memories:,} missing")
     if missing := max(size.turns - size.parts, size.bare):
-        told.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
-    return told
+        notes.append(f"turn_vectors {missing:,} of {size.turns:,} missing")
+    return notes
 
 
 MOST_SEEDS = 5
@@ -396,7 +396,7 @@ class SearchResult:
 
 async def search(
     deps: RetrievalDeps,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     *,
     cue: ParsedCue,
@@ -409,7 +409,7 @@ async def search(
         if without == (WORDS_ARM, TIME_ARM) and probe is None:
             break
         try:
-            return await _search_without(deps, place, query, cue=cue, probe=probe, settings=settings, without=without)
+            return await _search_without(deps, scope, query, cue=cue, probe=probe, settings=settings, without=without)
         except StoreDown as error:
             if error.details.get("kind") not in PARTIAL:
                 raise
@@ -420,7 +420,7 @@ async def search(
 
 async def _search_without(
     deps: RetrievalDeps,
-    place: Scope,
+    scope: Scope,
     query: RecallQuery,
     *,
     cue: ParsedCue,
@@ -430,18 +430,18 @@ async def _search_without(
 ) -> SearchResult:
     probe = None if VECTOR_ARM in without else probe
     async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
-        size = await load_corpus_size(deps, transaction, place, probe.model) if probe else None
-        read = await look_up_cue(deps, transaction, place, cue, probe=probe, by_mind=query.blend is BlendMode.MIND)
+        size = await load_corpus_size(deps, transaction, scope, probe.model) if probe else None
+        read = await look_up_cue(deps, transaction, scope, cue, probe=probe, by_mind=query.blend is BlendMode.MIND)
         if query.as_of is not None:
             read = replace(read, asked=replace(read.asked, now=query.as_of))
         if WORDS_ARM in without:
             read = replace(read, asked=replace(read.asked, terms=(), cue=replace(cue, span=None)))
         found = await search_arms(
-            transaction, place, query, read=read, probe=probe, size=size, settings=settings, few=deps.few
+            transaction, scope, query, read=read, probe=probe, size=size, settings=settings, few=deps.few
         )
         seeds = select_seeds(found, query, k=settings.rrf_k)
         candidates = await fetch_candidates(
-            deps, transaction, place, query, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
+            deps, transaction, scope, query, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
         )
     reached = find_associations(
         seeds,

@@ -19,9 +19,6 @@ from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.deps import GiveBack, IsForgotten
 from festinger.memory.erasure.erase import (
-    FORGET_SAID,
-    REMAKE,
-    VACUUM,
     ErasureDeps,
     ErasureReport,
     LetGoCited,
@@ -32,8 +29,9 @@ from festinger.memory.erasure.erase import (
 from festinger.memory.erasure.repair import RepairMode, RepairReport, TakeBack, repair
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.health import archive_excess
+from festinger.memory.jobs import FORGET_SAID, REEMBED, REMAKE, VACUUM
 from festinger.memory.learn.refusals import prune_refusals
-from festinger.memory.reembed import REEMBED, reembed
+from festinger.memory.reembed import reembed
 from festinger.outcomes.surface import forget as forget_outcomes
 from festinger.proposals.erase import forget as forget_proposals
 from festinger.retrieval.maintenance import erase_recall_data as forget_recalls

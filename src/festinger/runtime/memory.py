@@ -19,7 +19,7 @@ from cachetools import LRUCache
 
 from festinger.errors import NotFound, StoreDown
 from festinger.events.event import Event
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
 from festinger.judge.model import Judgement, StatementPair, WaitingPair
@@ -28,7 +28,6 @@ from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.check import ROOM, CensorCache
 from festinger.memory.censors.escalation import escalate_censor, is_warning
 from festinger.memory.deps import EffectiveMemorySettings, MemoryCascade, MemoryDeps
-from festinger.memory.edit import RECHECK
 from festinger.memory.episodes.episode import ClosedBy, EpisodeState
 from festinger.memory.episodes.lessons import (
     link_decision,
@@ -37,9 +36,7 @@ from festinger.memory.episodes.lessons import (
     summarise,
     summarise_by_extract,
 )
-from festinger.memory.episodes.repair import SUMMARISE
 from festinger.memory.episodes.store import (
-    SUM_UP,
     append_exchange,
     close_episode,
     close_stale_episodes,
@@ -49,19 +46,16 @@ from festinger.memory.episodes.store import (
 )
 from festinger.memory.extract.model_reader import read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.health import prune_keys
+from festinger.memory.jobs import EMBED, INDEX, JUDGE, RECHECK, SUM_UP, SUMMARISE
 from festinger.memory.late_judgements import (
-    JUDGE,
     apply_pair_judgement,
     embed_missing_memories,
     judge_pairs,
     load_pair,
     recheck_memory,
 )
-from festinger.memory.learn.candidates import INDEX
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import prune_keys
-from festinger.memory.learn.store import EMBED
-from festinger.memory.model import Scope
+from festinger.memory.model import Action
 from festinger.outcomes.stats import outcomes_of
 from festinger.outcomes.surface import recently_surfaced
 from festinger.retrieval.maintenance import forget_old_turns
@@ -163,15 +157,15 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
         return None if message is None else PersonTurn(id=message.id, text=message.text)
 
     async def learn_now(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        found = await said(place.space, turn)
-        if found is not None and room.note_turn(place.space, found.id):
-            await learn_turn(deps, place, found)
+        scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        found = await said(scope.space, turn)
+        if found is not None and room.note_turn(scope.space, found.id):
+            await learn_turn(deps, scope, found)
 
     async def read_again(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
-        place = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        if (found := await said(place.space, turn)) is not None:
-            await read_turn(deps, place, found)
+        scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
+        if (found := await said(scope.space, turn)) is not None:
+            await read_turn(deps, scope, found)
 
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
@@ -298,8 +292,8 @@ def build_memory(app: "App") -> MemoryService:
     async def reported(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await outcomes_of(app.outcomes.deps, space, memory)
 
-    def on_read(place: Scope, memories: Sequence[UUID]) -> None:
-        app.afterwards.write(app.outcomes.note_reads(place, memories))
+    def on_read(scope: Scope, memories: Sequence[UUID]) -> None:
+        app.afterwards.write(app.outcomes.note_reads(scope, memories))
 
     judges = build_judges(app)
     deps = MemoryDeps(

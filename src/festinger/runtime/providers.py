@@ -28,7 +28,8 @@ from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import adapter_path as relation_adapter
 from festinger.llm.endpoint import AUTO
 from festinger.memory.extract.classifier import adapter_path as statement_adapter
-from festinger.memory.reembed import REEMBED, ReembedProgress, count_by_model, measure_progress
+from festinger.memory.jobs import REEMBED
+from festinger.memory.reembed import ReembedProgress, count_by_model, measure_progress
 from festinger.observability.metrics import DEGRADED
 from festinger.retrieval.notes import adapter_path as note_adapter
 from festinger.settings.tree import LlmSettings

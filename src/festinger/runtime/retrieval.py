@@ -17,11 +17,11 @@ import structlog
 
 from festinger.errors import FestingerError
 from festinger.events.event import Event
-from festinger.ids import MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.model import Kind, Scope
+from festinger.memory.model import Kind
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
 from festinger.outcomes.capture import CAPTURED, infer_from_exchange
 from festinger.outcomes.corrections import CORRECT, learn_correction
@@ -52,12 +52,12 @@ EVEN = 0.5
 """Confidence and weight of a task, for which there is no evidence."""
 
 
-async def recall_open_tasks(app: "App", place: Scope, query: RecallQuery) -> Sequence[RecallItem]:
+async def recall_open_tasks(app: "App", scope: Scope, query: RecallQuery) -> Sequence[RecallItem]:
     """Return the open tasks that match a query; none where agents may not read them."""
-    if not app.settings.for_space(place.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
+    if not app.settings.for_space(scope.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
         return ()
-    found = match_tasks(await list_tasks(app.deciding.office.deps, place.space), query.cue)
-    trust = app.settings.for_space(place.space).memory.trusts[Origin.MODEL]
+    found = match_tasks(await list_tasks(app.deciding.office.deps, scope.space), query.cue)
+    trust = app.settings.for_space(scope.space).memory.trusts[Origin.MODEL]
     return [_item(task, share, trust=trust) for task, share in found if task.id not in query.exclude]
 
 
@@ -139,7 +139,7 @@ def build_recall(app: "App") -> RecallService:
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
-        beside=partial(recall_open_tasks, app),
+        extras=partial(recall_open_tasks, app),
     )
     return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 
@@ -200,24 +200,24 @@ class OutcomesService:
 
     deps: OutcomeDeps
 
-    async def on_read(self, transaction: Transaction, place: Scope, memories: Sequence[UUID]) -> int:
+    async def on_read(self, transaction: Transaction, scope: Scope, memories: Sequence[UUID]) -> int:
         """Record that memories were read, within the caller's transaction."""
-        return await stage_reads(self.deps, transaction, self._reporter(place), memories)
+        return await stage_reads(self.deps, transaction, self._reporter(scope), memories)
 
-    async def note_reads(self, place: Scope, memories: Sequence[UUID]) -> None:
+    async def note_reads(self, scope: Scope, memories: Sequence[UUID]) -> None:
         """Record reads in a transaction of their own. A failure here fails nobody's read."""
         try:
             async with self.deps.store.transaction() as transaction:
-                await self.on_read(transaction, place, memories)
+                await self.on_read(transaction, scope, memories)
         except FestingerError as error:
             OUTCOMES_SKIPPED.labels("unwritten").inc(len(memories))
             log.warning("reads not noted", memories=len(memories), why=error.message)
 
     async def on_surfaced(
-        self, transaction: Transaction, place: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
+        self, transaction: Transaction, scope: Scope, memories: Sequence[UUID], *, recall: UUID, reason: str
     ) -> None:
         """Record that a recall showed memories to a model, within the caller's transaction."""
-        await record_surfacings(self.deps, transaction, self._reporter(place), memories, reason=reason, recall=recall)
+        await record_surfacings(self.deps, transaction, self._reporter(scope), memories, reason=reason, recall=recall)
 
     async def take_back(
         self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
@@ -234,8 +234,8 @@ class OutcomesService:
     def protocol(self, reporter: Reporter) -> ObservationProtocol:
         return ObservationProtocol(self.deps, reporter)
 
-    def _reporter(self, place: Scope) -> Reporter:
-        return Reporter(place=place, name="recall", door="recall", origin=Origin.SYSTEM)
+    def _reporter(self, scope: Scope) -> Reporter:
+        return Reporter(scope=scope, name="recall", door="recall", origin=Origin.SYSTEM)
 
 
 def build_outcomes(app: "App") -> OutcomesService:

@@ -31,10 +31,9 @@ from festinger.world.erase import forget_withdrawn_triples, tidy_space
 from festinger.world.explain import explain_concept
 from festinger.world.graph import ROOM, World, WorldCache, world_version
 from festinger.world.learn import write_claims
-from festinger.world.model import WorldDeps
+from festinger.world.model import REPAIR, WorldDeps
 from festinger.world.recall import Recollector
 from festinger.world.repair import SourceFilter, reinstate_source, withdraw_source
-from festinger.world.replay import REPAIR
 from festinger.world.write import bootstrap_dimensions
 
 if TYPE_CHECKING:

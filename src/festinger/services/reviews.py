@@ -40,7 +40,6 @@ from festinger.proposals.model import (
     ReviewChannel,
     VerdictInput,
     VerdictKind,
-    to_json_value,
 )
 from festinger.proposals.pairs import list_muted_producers, list_suggested_pairs, release_by_reviewer, unmute_producer
 from festinger.proposals.producers import is_still_recurring, load_promotion_rate
@@ -55,6 +54,7 @@ from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, Effec
 from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
 from festinger.proposals.verdicts.reviewers import build_not_authorised, issue_codes, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks
+from festinger.records import to_json
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -347,7 +347,7 @@ def _effect(proposal: Proposal, look: EffectPreview) -> Document:
 
 def _plain(value: Any) -> Any:
     """Convert a row's value to the form that interfaces return."""
-    return round(value, 3) if isinstance(value, float) else to_json_value(value)
+    return round(value, 3) if isinstance(value, float) else to_json(value)
 
 
 def _member(closed: type[Closed], text: str, noun: str) -> Closed:

@@ -9,6 +9,7 @@ punctuation; two texts with the same fold are one statement. Time is linear in t
 import re
 import unicodedata
 from functools import cache
+from hashlib import sha256
 
 HIDDEN_RANGES = (
     (0x0, 0x8),
@@ -188,3 +189,8 @@ def _nearer_to_one_form(word: str) -> str:
     # Composing first unifies canonical equivalents; composing last repairs what case folding split.
     seen = unicodedata.normalize("NFC", word).translate(_STAND_INS)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+
+
+def exact_hash(text: str) -> bytes:
+    """Hash the text as it is, to tell whether what was derived from it is stale."""
+    return sha256(text.encode()).digest()

@@ -29,12 +29,13 @@ from festinger.ids import (
     AgentId,
     Cause,
     Origin,
+    Scope,
     SessionId,
     SpaceId,
     cause,
     read_id,
 )
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession

@@ -16,7 +16,8 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import NoSuchConflict
-from festinger.ids import Cause, MemoryId, Origin, SpaceId
+from festinger.ids import Cause, MemoryId, Origin, SpaceId, cause_columns
+from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import SETTLED_FOR
@@ -105,14 +106,7 @@ async def _is_settled(change: WorldChange, incoming: IncomingStatement) -> bool:
 
 
 async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
-    conflicts = await change.transaction.value(
-        Q["conflicts_of_cause"],
-        space=change.space,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
-    )
+    conflicts = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **cause_columns(cause))
     return int(conflicts) >= change.terms.conflict_max_per_cause
 
 
@@ -283,8 +277,7 @@ class Conflict:
         return self.incoming_origin == Origin.PERSON
 
 
-def conflict_from_row(row: Mapping[str, Any]) -> Conflict:
-    return Conflict(**{name: value for name, value in row.items() if name != "space_id"})
+conflict_from_row = row_mapper(Conflict)
 
 
 async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID) -> Conflict:

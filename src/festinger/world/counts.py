@@ -250,17 +250,17 @@ async def _keep_sentences(
     deltas: Mapping[str, CountDelta],
     rows: Sequence[SoasRow],
 ) -> None:
-    said = [(token, each) for token, delta in deltas.items() for each in delta.sentences]
-    if not said:
+    sentences = [(token, each) for token, delta in deltas.items() for each in delta.sentences]
+    if not sentences:
         return
     await transaction.run(
         Q["keep_sentences"],
         space=space,
-        tokens=[token for token, _ in said],
-        texts=[each.text for _, each in said],
-        origins=[each.origin.value for _, each in said],
-        sessions=[each.session for _, each in said],
-        messages=[each.message for _, each in said],
+        tokens=[token for token, _ in sentences],
+        texts=[each.text for _, each in sentences],
+        origins=[each.origin.value for _, each in sentences],
+        sessions=[each.session for _, each in sentences],
+        messages=[each.message for _, each in sentences],
         at=deps.clock(),
     )
     spoken = [row.id for row in rows if deltas[row.token].sentences]
@@ -288,7 +288,7 @@ async def _want(
 ) -> None:
     """Mark names that nobody can explain; without a model, a job for each would only find that out again."""
     rows = await transaction.all(Q["want_concepts"], space=space, concepts=concepts, now=now)
-    happenings = [
+    events = [
         NewEvent(
             name="concept_wanted",
             subject=f"concept:{row['id']}",
@@ -296,4 +296,4 @@ async def _want(
         )
         for row in rows
     ]
-    await deps.outbox.emit_all(transaction, happenings, space=space)
+    await deps.outbox.emit_all(transaction, events, space=space)

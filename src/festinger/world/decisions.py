@@ -181,17 +181,17 @@ async def _apply(
 
 async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
     """Replace the old edge by the new one; a retraction only removes the old one."""
-    places = SlotChanges()
+    slots = SlotChanges()
     if item.collision_type == Collision.CYCLE:
         closing = await _closing_edge(change, item)
-        await places.take(change, closing, op=EdgeOp.REMOVE, conflict=item.id, reason="update")
+        await slots.take(change, closing, op=EdgeOp.REMOVE, conflict=item.id, reason="update")
     if existing is not None:
         op = EdgeOp.REMOVE if item.collision_type == Collision.RETRACTION else EdgeOp.REPLACE
-        await places.take(change, existing, op=op, conflict=item.id, reason="update")
+        await slots.take(change, existing, op=op, conflict=item.id, reason="update")
     if item.collision_type != Collision.RETRACTION:
-        await _put(change, places, item, dim=item.need_dim(), reason="update")
-    await _tell_of_update(change, item, places)
-    return places
+        await _put(change, slots, item, dim=item.need_dim(), reason="update")
+    await _tell_of_update(change, item, slots)
+    return slots
 
 
 async def _closing_edge(change: WorldChange, item: Conflict) -> UrdEdge:
@@ -222,12 +222,12 @@ async def _make_room(
     change: WorldChange, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
 ) -> SlotChanges:
     """Move the current edge to the dimension `kept`, and put the incoming one into `fresh`."""
-    places = SlotChanges()
-    await places.take(change, existing, op=EdgeOp.MOVE, conflict=item.id, reason=reason)
+    slots = SlotChanges()
+    await slots.take(change, existing, op=EdgeOp.MOVE, conflict=item.id, reason=reason)
     moved = existing._replace(dim_id=kept, last_confirmed=change.now)
-    await _put_edge(change, places, moved, conflict=item.id, reason=reason)
+    await _put_edge(change, slots, moved, conflict=item.id, reason=reason)
     await _copy_causes(change, moved, of=existing.dim_id)
-    await _put(change, places, item, dim=fresh, reason=reason)
+    await _put(change, slots, item, dim=fresh, reason=reason)
     await change.tell(
         "edge_moved",
         f"concept:{existing.id}",
@@ -236,7 +236,7 @@ async def _make_room(
         reason=reason,
         conflict=str(item.id),
     )
-    return places
+    return slots
 
 
 async def _reclassify(
@@ -251,16 +251,16 @@ async def _reclassify(
     dim = rows[name].id
     if existing is not None and moves_existing:
         return await _make_room(change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify")
-    places = SlotChanges()
-    await _put(change, places, item, dim=dim, reason="reclassify")
-    return places
+    slots = SlotChanges()
+    await _put(change, slots, item, dim=dim, reason="reclassify")
+    return slots
 
 
 async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
     """Merge both parents as one thing with two names."""
     if existing is None or item.incoming_parent is None:
         raise BadDecision("No edge stands there that this could be the same as.")
-    places = SlotChanges(aliases=[item.incoming_parent])
+    slots = SlotChanges(aliases=[item.incoming_parent])
     await add_alias(change, item.incoming_parent, existing.parent_id)
     origin = Origin(item.incoming_origin or Origin.JOB)
     moved = confidence_after_corroboration(existing.confidence, evidence=existing.evidence_count, origin=origin)
@@ -272,10 +272,10 @@ async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -
             person_stated=existing.person_stated or item.is_persons,
         )
     )
-    return places
+    return slots
 
 
-async def _put(change: WorldChange, places: SlotChanges, item: Conflict, *, dim: int, reason: str) -> None:
+async def _put(change: WorldChange, slots: SlotChanges, item: Conflict, *, dim: int, reason: str) -> None:
     """Put the incoming edge into a dimension."""
     edge = UrdEdge(
         id=item.need_concept(),
@@ -289,16 +289,16 @@ async def _put(change: WorldChange, places: SlotChanges, item: Conflict, *, dim:
         person_stated=item.is_persons,
         created_at=change.now,
     )
-    await _put_edge(change, places, edge, conflict=item.id, reason=reason)
+    await _put_edge(change, slots, edge, conflict=item.id, reason=reason)
     await _copy_causes(change, edge, of=item.need_dim())
 
 
-async def _put_edge(change: WorldChange, places: SlotChanges, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
+async def _put_edge(change: WorldChange, slots: SlotChanges, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
     if edge.id == edge.dim_id:
         raise BadDecision("A concept cannot be placed within itself.")
     if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
         raise BadDecision("That would close a cycle.")
-    if not await places.put(change, edge, conflict=conflict, reason=reason):
+    if not await slots.put(change, edge, conflict=conflict, reason=reason):
         raise BadDecision("Something else stands in that dimension already.")
 
 
@@ -317,8 +317,8 @@ async def _make_known(change: WorldChange, item: Conflict, verdict: ConflictVerd
         await mark_novel(change, concept)
 
 
-async def _tell_of_update(change: WorldChange, item: Conflict, places: SlotChanges) -> None:
-    entries = places.as_json()
+async def _tell_of_update(change: WorldChange, item: Conflict, slots: SlotChanges) -> None:
+    entries = slots.as_json()
     await change.tell(
         "edge_replaced",
         f"concept:{item.concept_id}",
@@ -376,9 +376,9 @@ async def _check_not_waiting_again(change: WorldChange, item: Conflict) -> None:
         raise UndoBlocked("The same statement waits anew.", conflict=str(again[0]))
 
 
-def parse_dimension_name(given: str | None) -> str:
+def parse_dimension_name(name: str | None) -> str:
     """Normalize a dimension as written by somebody into one token."""
-    found = [token.text for token in tokenize(given or "")]
+    found = [token.text for token in tokenize(name or "")]
     if not found:
         raise BadDecision("A dimension must be named.")
     return "_".join(found)

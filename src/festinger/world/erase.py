@@ -152,14 +152,14 @@ async def _forget_said(
 ) -> WorldForgetResult:
     async with open_change(deps, space, by=by, patient=True) as change:
         erasing = _WorldErasure(change=change)
-        said = await change.transaction.all(
+        rows = await change.transaction.all(
             Q["causes_in_session" if session else "causes_in_message"],
             space=space,
             **({"session": session} if session else {"message": message}),
         )
         who = {"session": session, "message": message}
         erasing.causes += await erasing.run("drop_causes", **who)
-        await erasing.erase_triples(await _uncaused(change, [_triple(row) for row in said]))
+        await erasing.erase_triples(await _uncaused(change, [_triple(row) for row in rows]))
         erasing.others += await erasing.run("erase_sentences", **who, concepts=[])
         erasing.others += await erasing.run("erase_waiting_cues", **who)
         erasing.others += await erasing.run("erase_quarantine_causes", **who)

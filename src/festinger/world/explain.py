@@ -171,11 +171,11 @@ async def _write(
     count = 0
     async with open_change(deps, space, by=answer.model) as change:
         for triple in filter_triples(answer.value, subject.concept.token, dimensions=subject.dimensions):
-            said = _statement(subject, triple, written, because=_cause(change, subject, origin))
-            if await _would_cycle(change, said):
+            statement = _statement(subject, triple, written, because=_cause(change, subject, origin))
+            if await _would_cycle(change, statement):
                 WORLD_REFUSED.labels("cycle").inc()
                 continue
-            await _state(change, subject, said)
+            await _state(change, subject, statement)
             count += 1
         if not count:
             await _want(change, subject.concept)
@@ -202,25 +202,29 @@ def _cause(change: WorldChange, subject: ExplanationInput, origin: Origin, *, se
     return cause(agent=WRITER, session=SessionId(own), origin=origin, at=change.now)
 
 
-async def _would_cycle(change: WorldChange, said: WorldStatement) -> bool:
-    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
-    if len(rows) < len({said.concept, said.parent, said.dimension}):
+async def _would_cycle(change: WorldChange, statement: WorldStatement) -> bool:
+    rows = await load_concept_rows(
+        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
+    )
+    if len(rows) < len({statement.concept, statement.parent, statement.dimension}):
         return False
-    return await change.would_cycle(rows[said.concept].id, rows[said.parent].id, rows[said.dimension].id)
+    return await change.would_cycle(rows[statement.concept].id, rows[statement.parent].id, rows[statement.dimension].id)
 
 
-async def _state(change: WorldChange, subject: ExplanationInput, said: WorldStatement) -> None:
+async def _state(change: WorldChange, subject: ExplanationInput, statement: WorldStatement) -> None:
     """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
     of them finds it."""
-    await apply_statement_in(change, said)
-    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
-    for session in {each["session_id"] for each in subject.sentences} - {said.cause.session}:
-        because = _cause(change, subject, said.origin, session=session)
+    await apply_statement_in(change, statement)
+    rows = await load_concept_rows(
+        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
+    )
+    for session in {each["session_id"] for each in subject.sentences} - {statement.cause.session}:
+        because = _cause(change, subject, statement.origin, session=session)
         other = ResolvedStatement(
-            said=replace(said, cause=because),
-            concept=rows[said.concept],
-            parent=rows[said.parent],
-            dim=rows[said.dimension],
+            statement=replace(statement, cause=because),
+            concept=rows[statement.concept],
+            parent=rows[statement.parent],
+            dim=rows[statement.dimension],
         )
         await record_cause(change, other)
 
@@ -230,9 +234,9 @@ async def _reread(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) ->
     count = 0
     async with open_change(deps, space, by="festinger") as change:
         for sentence in subject.sentences:
-            for said in _claimed(change, subject, sentence):
+            for statement in _claimed(change, subject, sentence):
                 try:
-                    await apply_statement_in(change, said)
+                    await apply_statement_in(change, statement)
                 except BadFact as error:
                     WORLD_REFUSED.labels(error.name).inc()
                     continue
@@ -315,5 +319,5 @@ class UnknownName:
 async def load_unknown_names(transaction: Transaction, space: SpaceId, *, limit: int = 500) -> list[UnknownName]:
     """Load salient unexplained names with the sentences about them."""
     rows = await transaction.all(Q["wanted_sentences"], space=space, limit=limit)
-    said = groupby(rows, key=lambda row: (row["id"], row["token"]))
-    return [UnknownName(id=id_, token=token, sentences=tuple(each)) for (id_, token), each in said]
+    groups = groupby(rows, key=lambda row: (row["id"], row["token"]))
+    return [UnknownName(id=id_, token=token, sentences=tuple(each)) for (id_, token), each in groups]

@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any
 
 from festinger.errors import BadFact, TooLarge
-from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -27,6 +27,7 @@ from festinger.world.model import (
     Collision,
     EdgeSource,
     NoteOutcome,
+    StatementEffect,
     UrdEdge,
     WorldDeps,
     WorldStatement,
@@ -35,7 +36,7 @@ from festinger.world.model import (
 )
 from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
 from festinger.world.recollection import VOUCHED, Claim, ShownEdge, initial_confidence
-from festinger.world.state import StatementEffect, StatementResult, apply_statement_in, check_statement
+from festinger.world.state import StatementResult, apply_statement_in, check_statement
 from festinger.world.write import WorldChange, load_concept_rows, open_change
 
 Q = queries_of("festinger.world")
@@ -98,13 +99,13 @@ async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> Stat
         agent=AgentId(row["agent"]), session=SessionId(row["session_id"]), origin=claim.origin, at=row["at"]
     )
     change.cause, change.by = because, claim.origin.value
-    said = _statement(claim, because, message=row["message_id"])
+    statement = _statement(claim, because, message=row["message_id"])
     sighting = ClaimSighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
     try:
-        check_statement(said)
+        check_statement(statement)
         if claim.is_retraction:
-            return await _retract(change, said)
-        return await _place(change, said, sighting)
+            return await _retract(change, statement)
+        return await _place(change, statement, sighting)
     except BadFact as error:
         WORLD_REFUSED.labels(error.name).inc()
         return None
@@ -123,19 +124,19 @@ def _statement(claim: Claim, because: Cause, *, message: str) -> WorldStatement:
     )
 
 
-async def _place(change: WorldChange, said: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
+async def _place(change: WorldChange, statement: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
     """Write a claim at once or quarantine it, depending on who said it."""
-    if said.is_of_person:
+    if statement.is_of_person:
         await admit_confirmed_claim(change, sighting.claim)
-        return (await apply_statement_in(change, said)).did
-    existing = await _standing(change, said)
-    is_held = await _is_held(change, said, existing)
-    if existing is not None and existing.parent == said.parent:
-        return (await apply_statement_in(change, said)).did
-    if said.origin not in VOUCHED or is_held:
+        return (await apply_statement_in(change, statement)).did
+    existing = await _standing(change, statement)
+    is_held = await _is_held(change, statement, existing)
+    if existing is not None and existing.parent == statement.parent:
+        return (await apply_statement_in(change, statement)).did
+    if statement.origin not in VOUCHED or is_held:
         await quarantine_claim(change, sighting)
         return None
-    done = (await apply_statement_in(change, said)).did
+    done = (await apply_statement_in(change, statement)).did
     if done is StatementEffect.CROWDED:
         await quarantine_claim(change, sighting)
     return done
@@ -147,30 +148,32 @@ class _CurrentEdge:
     parent: str
 
 
-async def _standing(change: WorldChange, said: WorldStatement) -> _CurrentEdge | None:
+async def _standing(change: WorldChange, statement: WorldStatement) -> _CurrentEdge | None:
     """Return the current edge in the claim's slot, without creating rows for its words."""
-    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.dimension, said.parent))
-    if said.concept not in rows or said.dimension not in rows:
+    rows = await load_concept_rows(
+        change.transaction, change.space, (statement.concept, statement.dimension, statement.parent)
+    )
+    if statement.concept not in rows or statement.dimension not in rows:
         return None
-    edge = await change.slot(rows[said.concept].id, rows[said.dimension].id)
+    edge = await change.slot(rows[statement.concept].id, rows[statement.dimension].id)
     if edge is None:
         return None
-    is_same = said.parent in rows and rows[said.parent].id == edge.parent_id
-    return _CurrentEdge(edge=edge, parent=said.parent if is_same else "")
+    is_same = statement.parent in rows and rows[statement.parent].id == edge.parent_id
+    return _CurrentEdge(edge=edge, parent=statement.parent if is_same else "")
 
 
-async def _is_held(change: WorldChange, said: WorldStatement, existing: _CurrentEdge | None) -> bool:
+async def _is_held(change: WorldChange, statement: WorldStatement, existing: _CurrentEdge | None) -> bool:
     """Whether the session is held by now; contradicting established knowledge counts toward it."""
-    session = said.cause.session
+    session = statement.cause.session
     collides = existing is not None and not existing.parent and existing.edge.confidence >= WELL_ESTABLISHED
     if existing is not None and collides:
-        await _count_collision(change, said, existing.edge)
+        await _count_collision(change, statement, existing.edge)
     row = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
     return row is not None
 
 
-async def _count_collision(change: WorldChange, said: WorldStatement, edge: UrdEdge) -> None:
-    session = said.cause.session
+async def _count_collision(change: WorldChange, statement: WorldStatement, edge: UrdEdge) -> None:
+    session = statement.cause.session
     is_held = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
     if is_held:
         return
@@ -180,7 +183,7 @@ async def _count_collision(change: WorldChange, said: WorldStatement, edge: UrdE
         session=session,
         concept=edge.id,
         dim=edge.dim_id,
-        parent=said.parent,
+        parent=statement.parent,
         at=change.now,
     )
     found = await change.transaction.value(
@@ -192,14 +195,16 @@ async def _count_collision(change: WorldChange, said: WorldStatement, edge: UrdE
         )
 
 
-async def _retract(change: WorldChange, said: WorldStatement) -> StatementEffect | None:
+async def _retract(change: WorldChange, statement: WorldStatement) -> StatementEffect | None:
     """Let a person retract the current edge: it stays, marked, until that is decided."""
-    if not said.is_of_person:
+    if not statement.is_of_person:
         return None
-    rows = await load_concept_rows(change.transaction, change.space, (said.concept, said.parent, said.dimension))
-    if len(rows) < len({said.concept, said.parent, said.dimension}):
+    rows = await load_concept_rows(
+        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
+    )
+    if len(rows) < len({statement.concept, statement.parent, statement.dimension}):
         return None
-    concept, parent, dim = rows[said.concept], rows[said.parent], rows[said.dimension]
+    concept, parent, dim = rows[statement.concept], rows[statement.parent], rows[statement.dimension]
     existing = await change.slot(concept.id, dim.id)
     if existing is None or existing.parent_id != parent.id:
         return None
@@ -208,11 +213,11 @@ async def _retract(change: WorldChange, said: WorldStatement) -> StatementEffect
         parent=parent,
         dim=dim,
         is_isa=existing.is_isa,
-        confidence=said.confidence,
-        source=said.source,
-        origin=said.origin,
+        confidence=statement.confidence,
+        source=statement.source,
+        origin=statement.origin,
         is_deliberate=False,
-        cause=said.cause,
+        cause=statement.cause,
     )
     opened = await open_conflict(change, incoming, existing=existing, kind=Collision.RETRACTION)
     return StatementEffect.CONFLICT if opened.id else StatementEffect.SETTLED
@@ -231,14 +236,14 @@ INSERTED = "inserted"
 class FactResult:
     """A fact, and its effect."""
 
-    said: WorldStatement
+    statement: WorldStatement
     stated: StatementResult
 
 
 def parse_statement(fact: str, because: Cause, *, message: str | None = None) -> WorldStatement:
     """Parse a fact into a statement. Raises `BadFact` if it cannot be parsed or cannot hold."""
     parsed = parse_fact(fact)
-    said = WorldStatement(
+    statement = WorldStatement(
         concept=parsed.concept,
         parent=parsed.parent,
         dimension=parsed.dimension,
@@ -248,8 +253,8 @@ def parse_statement(fact: str, because: Cause, *, message: str | None = None) ->
         cause=because,
         message=message,
     )
-    check_statement(said)
-    return said
+    check_statement(statement)
+    return statement
 
 
 async def iknowthat(
@@ -260,44 +265,44 @@ async def iknowthat(
         raise TooLarge(f"At most {MOST_FACTS} facts can be stated at once; these are {len(facts)}.")
     if not facts:
         raise BadFact("There is no fact.")
-    said = [parse_statement(fact, because, message=message) for fact in facts]
+    statements = [parse_statement(fact, because, message=message) for fact in facts]
     async with open_change(deps, space, by=because.origin.value, cause=because) as change:
         known = []
-        for each in said:
+        for each in statements:
             if each.is_of_person:
                 await admit_confirmed_claim(change, _known_claim(each))
-            known.append(FactResult(said=each, stated=await apply_statement_in(change, each)))
+            known.append(FactResult(statement=each, stated=await apply_statement_in(change, each)))
     return known
 
 
 async def fact_result_json(deps: WorldDeps, space: SpaceId, known: FactResult) -> dict[str, Any]:
     """Format the effect of a fact for all interfaces."""
-    said, stated = known.said, known.stated
+    statement, stated = known.statement, known.stated
     if stated.conflict is not None:
         async with deps.store.transaction() as transaction:
             found = await find_conflict(transaction, space, stated.conflict)
         return {"status": StatementEffect.CONFLICT.value, "conflict": await edge_conflict_json(deps, space, found)}
     edge = {
-        "concept": said.concept,
-        "parent": said.parent,
-        "dimension": said.dimension,
-        "is_isa": said.is_isa,
-        "confidence": stated.edge.confidence if stated.edge else said.confidence,
-        "source": str(stated.edge.source) if stated.edge else said.source.value,
+        "concept": statement.concept,
+        "parent": statement.parent,
+        "dimension": statement.dimension,
+        "is_isa": statement.is_isa,
+        "confidence": stated.edge.confidence if stated.edge else statement.confidence,
+        "source": str(stated.edge.source) if stated.edge else statement.source.value,
     }
     status = INSERTED if stated.did in NEW else stated.did.value
     return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}
 
 
-def _known_claim(said: WorldStatement) -> Claim:
+def _known_claim(statement: WorldStatement) -> Claim:
     return Claim(
-        concept=said.concept,
-        parent=said.parent,
-        dimension=said.dimension,
-        is_isa=said.is_isa,
-        confidence=said.confidence,
+        concept=statement.concept,
+        parent=statement.parent,
+        dimension=statement.dimension,
+        is_isa=statement.is_isa,
+        confidence=statement.confidence,
         pattern=PATTERN,
-        origin=said.origin,
+        origin=statement.origin,
     )
 
 
@@ -401,10 +406,7 @@ async def _is_new(
         concept=edge.id,
         parent=edge.parent_id,
         dim=edge.dim_id,
-        agent=because.agent,
-        session=because.session,
-        day=because.day,
-        origin=because.origin.value,
+        **cause_columns(because),
         outcome=outcome.value,
         is_explicit=is_explicit,
         moved=moved,

@@ -261,11 +261,26 @@ def confidence_after_outcome(
 
 
 LONGEST_CHAIN = 64
+REPAIR = "repair"
+"""The history reason for edges changed by withdrawing a source."""
 
 PLURAL_FROM = 4
 """Shorter words end in `s` without being plurals."""
 
 _MARKS = str.maketrans("", "", "-_.")
+
+
+class StatementEffect(StrEnum):
+    """What became of a statement."""
+
+    ADDED = "added"
+    CORROBORATED = "corroborated"
+    REPLACED = "replaced"
+    CONFLICT = "conflict"
+    SETTLED = "settled"
+    """It was dismissed recently and says nothing new."""
+    CROWDED = "crowded"
+    """Its cause has opened as many conflicts as allowed."""
 
 
 class Collision(StrEnum):

@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NoSuchCue
-from festinger.ids import Cause, Origin, SpaceId
+from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.queries import queries_of
 from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
 from festinger.world.recollection import Claim
@@ -108,10 +108,7 @@ async def _add_cause(change: WorldChange, held: QuarantineEntry, sighting: Claim
         Q["add_quarantine_cause"],
         space=change.space,
         id=held.id,
-        agent=sighting.cause.agent,
-        session=sighting.cause.session,
-        day=sighting.cause.day,
-        origin=sighting.cause.origin.value,
+        **cause_columns(sighting.cause),
         text_hash=sighting.text_hash,
         message=sighting.message,
         at=change.now,
@@ -125,7 +122,7 @@ async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCo
 async def _admit(
     change: WorldChange, held: QuarantineEntry, *, votes: QuarantineVoteCounts, because: Cause, message: str | None
 ) -> StatementResult:
-    said = WorldStatement(
+    statement = WorldStatement(
         concept=held.concept,
         parent=held.parent,
         dimension=held.dim,
@@ -136,7 +133,7 @@ async def _admit(
         message=message,
         from_quarantine=because.origin is not Origin.PERSON,
     )
-    stated = await apply_statement_in(change, said)
+    stated = await apply_statement_in(change, statement)
     await _decide(change, held, "admitted")
     await _tell(change, "cue_admitted", held, votes)
     return stated

@@ -114,13 +114,6 @@ select id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin
        unconfirmed, created_at, version
 from urd where space_id = %(space)s and id = %(concept)s and dim_id = %(dim)s;
 
--- name: slots
--- The edges that stand in some slots.
-select u.id, u.parent_id, u.dim_id, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin, u.evidence_count,
-       u.person_stated, u.unconfirmed, u.created_at, u.version
-from unnest(%(concepts)s::bigint[], %(dims)s::bigint[]) as wanted (concept_id, dim_id)
-join urd u on u.space_id = %(space)s and u.id = wanted.concept_id and u.dim_id = wanted.dim_id;
-
 -- name: ancestors
 -- What stands above a concept in a dimension, nearest first.
 with recursive above as (
@@ -536,10 +529,6 @@ select session_id from held_session where space_id = %(space)s and session_id = 
 -- name: held_sessions
 -- Every session that is held, for people to look at.
 select session_id, collisions, since from held_session where space_id = %(space)s order by since desc;
-
--- name: release_session
--- Lets a session through again.
-delete from held_session where space_id = %(space)s and session_id = %(session)s returning session_id;
 
 -- name: due_conflicts
 -- The conflicts that a run looks at, most urgent first.

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.ids import Origin, Scope, SessionId, SpaceId
 from festinger.observability.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
 from festinger.world.counts import SENTENCES_FROM, EncounterBuffer, SampleSentence, hash_ignoring_numbers
@@ -44,15 +44,6 @@ class SourceText:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorldScope:
-    """Where a conversation happens."""
-
-    space: SpaceId
-    agent: AgentId
-    session: SessionId
-
-
 class Recollector:
     """Recollects and learns for one process."""
 
@@ -61,97 +52,97 @@ class Recollector:
         self.worlds = worlds
         self.encounters = encounters
 
-    def recollect(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         """Return what is known about unseen texts, newest first; none while the space is not loaded."""
-        world = self.worlds.find(place.space)
-        return None if world is None else self._recollect(place, world, texts)
+        world = self.worlds.find(scope.space)
+        return None if world is None else self._recollect(scope, world, texts)
 
-    async def recollect_in_part(self, place: WorldScope, texts: Sequence[SourceText]) -> Recollection:
+    async def recollect_in_part(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection:
         """Recollect in a space too large to keep, querying the database for the words of the texts."""
-        words = {word for said in texts for word in tokenize_text(said.text, said.origin, World()).words}
-        world = await load_partial_world(self.deps.store, place.space, words, now=self.deps.clock())
-        return self._recollect(place, world, texts)
+        words = {word for source in texts for word in tokenize_text(source.text, source.origin, World()).words}
+        world = await load_partial_world(self.deps.store, scope.space, words, now=self.deps.clock())
+        return self._recollect(scope, world, texts)
 
-    def _recollect(self, place: WorldScope, world: World, texts: Sequence[SourceText]) -> Recollection:
-        now, terms = self.deps.clock(), self.deps.terms(place.space)
-        told = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
-        past = self.encounters.past(place.space, place.session)
-        found = build_recollection(world, told, now=now, terms=terms, past=past)
+    def _recollect(self, scope: Scope, world: World, texts: Sequence[SourceText]) -> Recollection:
+        now, terms = self.deps.clock(), self.deps.terms(scope.space)
+        heard = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
+        past = self.encounters.past(scope.space, scope.session)
+        found = build_recollection(world, heard, now=now, terms=terms, past=past)
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
         if found.zero_hit_lines:
             noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
-            self.encounters.note_unknown(place.space, place.session, noted)
+            self.encounters.note_unknown(scope.space, scope.session, noted)
         return found
 
     def _heard(self, world: World, texts: Sequence[SourceText], *, chars: int, zipf: float) -> list[ParsedText]:
         """Parse as much of the texts as a request may read, and the claims of the newest spoken part."""
-        told, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
-        for said in texts:
-            text = said.text[-chars:] if chars > 0 else ""
+        heard, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
+        for source in texts:
+            text = source.text[-chars:] if chars > 0 else ""
             chars -= len(text)
-            may_claim = claimed if said.origin in SPEAKERS else 0
-            told.append(parse_text(text, said.origin, world, is_common=is_common, claim_chars=may_claim))
+            may_claim = claimed if source.origin in SPEAKERS else 0
+            heard.append(parse_text(text, source.origin, world, is_common=is_common, claim_chars=may_claim))
             claimed -= len(text) if may_claim else 0
-        return told
+        return heard
 
-    async def count(self, place: WorldScope, said: SourceText) -> bool:
+    async def count(self, scope: Scope, source: SourceText) -> bool:
         """Count the words of a text new to the session; false if seen or the space is not loaded."""
-        world = self.worlds.find(place.space)
-        if world is None or not self.encounters.admit(place.space, place.session, said.text, origin=said.origin):
+        world = self.worlds.find(scope.space)
+        if world is None or not self.encounters.admit(scope.space, scope.session, source.text, origin=source.origin):
             return False
         counted: set[str] = set()
-        for piece in split_slices(said.text):
-            self._count_piece(place, world, said, piece=piece, counted=counted)
+        for piece in split_slices(source.text):
+            self._count_piece(scope, world, source, piece=piece, counted=counted)
             await asyncio.sleep(0)
         return True
 
-    def _count_piece(self, place: WorldScope, world: World, said: SourceText, *, piece: str, counted: set[str]) -> None:
-        terms, now = self.deps.terms(place.space), self.deps.clock()
-        got = tokenize_text(piece, said.origin, world)
-        self.encounters.see(place.space, place.session, filter(world.knows, got.words), now=now)
+    def _count_piece(self, scope: Scope, world: World, source: SourceText, *, piece: str, counted: set[str]) -> None:
+        terms, now = self.deps.terms(scope.space), self.deps.clock()
+        got = tokenize_text(piece, source.origin, world)
+        self.encounters.see(scope.space, scope.session, filter(world.knows, got.words), now=now)
         found = find_countable_words(got, world, terms=terms, is_common=self.deps.is_common)
         for word, token in found.items():
             if word in counted:
                 continue
             counted.add(word)
-            since = self.encounters.count(place.space, word, origin=said.origin, now=now)
+            since = self.encounters.count(scope.space, word, origin=source.origin, now=now)
             row = world.row(word)
             if (row.encounter_count if row else 0) + since >= SENTENCES_FROM:
-                sentence = self._sentence(place, got, said, text=sentence_at(got, token))
-                self.encounters.keep_sentence(place.space, word, sentence)
+                sentence = self._sentence(scope, got, source, text=sentence_at(got, token))
+                self.encounters.keep_sentence(scope.space, word, sentence)
 
-    def _sentence(self, place: WorldScope, got: TokenizedText, said: SourceText, *, text: str) -> SampleSentence:
-        return SampleSentence(text=text, origin=got.origin, session=place.session, message=said.message)
+    def _sentence(self, scope: Scope, got: TokenizedText, source: SourceText, *, text: str) -> SampleSentence:
+        return SampleSentence(text=text, origin=got.origin, session=scope.session, message=source.message)
 
-    def spoken(self, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
+    def spoken(self, scope: Scope, source: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
         """Return the claims of a message; none without any, or if the space is not loaded.
 
         `unvouched` are the words of tool and document texts of the same session.
         """
-        world = self.worlds.find(place.space)
-        if world is None or said.message is None:
+        world = self.worlds.find(scope.space)
+        if world is None or source.message is None:
             return None
-        is_common = self._is_common(self.deps.terms(place.space).common_word_zipf)
-        found = find_claims(tokenize_text(said.text, said.origin, world), world, is_common=is_common)
+        is_common = self._is_common(self.deps.terms(scope.space).common_word_zipf)
+        found = find_claims(tokenize_text(source.text, source.origin, world), world, is_common=is_common)
         if not found:
             return None
         return MessageClaims(
-            message=said.message,
-            agent=place.agent,
-            session=place.session,
-            origin=said.origin,
-            text_hash=hash_ignoring_numbers(said.text),
-            claims=[replace(claim, origin=claim_origin(said.origin, claim, unvouched=unvouched)) for claim in found],
+            message=source.message,
+            agent=scope.agent,
+            session=scope.session,
+            origin=source.origin,
+            text_hash=hash_ignoring_numbers(source.text),
+            claims=[replace(claim, origin=claim_origin(source.origin, claim, unvouched=unvouched)) for claim in found],
         )
 
     async def learn(
-        self, transaction: Transaction, place: WorldScope, said: SourceText, *, unvouched: Collection[str] = ()
+        self, transaction: Transaction, scope: Scope, source: SourceText, *, unvouched: Collection[str] = ()
     ) -> bool:
         """Store the claims of a message and schedule the write job; false if there are none."""
-        spoken = self.spoken(place, said, unvouched=unvouched)
-        if spoken is None or not await save_claims(self.deps, transaction, place.space, spoken):
+        spoken = self.spoken(scope, source, unvouched=unvouched)
+        if spoken is None or not await save_claims(self.deps, transaction, scope.space, spoken):
             return False
-        await self.deps.ask_to_learn(transaction, place.space, spoken.message)
+        await self.deps.ask_to_learn(transaction, scope.space, spoken.message)
         return True
 
     async def forget_session(self, space: SpaceId, session: SessionId, *, by: str) -> WorldForgetResult:

@@ -178,15 +178,15 @@ def build_recollection(
     known = [row for row in rows if any(map(is_audible, world.edges(row.id)))]
     zero_hits = _unknown_names(world, rows, heard)
     chosen = _rank_rows(known, now=now, past=past, limit=terms.recollection_max_concepts)
-    told = {row: list(filter(is_audible, world.edges(row.id))) for row in chosen}
+    audible = {row: list(filter(is_audible, world.edges(row.id))) for row in chosen}
     disputed = _disputed_slots(world, heard, now=now, terms=terms)
-    shown = {row: _freshest_edges(told[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
+    shown = {row: _freshest_edges(audible[row], now=now, limit=terms.recollection_max_edges) for row in chosen}
     return Recollection(
         lines=tuple(format_concept_line(world, row, edges, disputed=disputed) for row, edges in shown.items()),
         notes=tuple(_note(world, row, edge) for row, edges in shown.items() for edge in edges),
         zero_hits=zero_hits,
         zero_hit_lines=_zero_hit_lines(zero_hits, terms=terms, past=past),
-        cut=len(known) - len(shown) + sum(len(told[row]) - len(edges) for row, edges in shown.items()),
+        cut=len(known) - len(shown) + sum(len(audible[row]) - len(edges) for row, edges in shown.items()),
     )
 
 
@@ -227,8 +227,8 @@ def _freshest_edges(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> S
 
 def _disputed_slots(world: World, heard: Iterable[ParsedText], *, now: datetime, terms: WorldSettings) -> set[Slot]:
     """Return the disputed slots, and those that these texts collide with before anything is written."""
-    said = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
-    fresh = set(filter(None, (find_collision(world, claim, now=now, terms=terms) for claim in said)))
+    claims = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
+    fresh = set(filter(None, (find_collision(world, claim, now=now, terms=terms) for claim in claims)))
     return world.pending_slots | fresh if fresh else world.pending_slots
 
 
@@ -299,14 +299,14 @@ def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str],
     """Find what a text asserts and retracts."""
     dimensions = world.dimension_names
     found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
-    said = [_claim(read, cue) for cue in found]
+    claims = [_claim(read, cue) for cue in found]
     denied = []
     if _DENIAL.search(read.text):
         denials = extract_retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
         denied = [_claim(read, cue, is_retraction=True) for cue in denials]
     return [
         claim
-        for claim in (*said, *denied)
+        for claim in (*claims, *denied)
         if all(map(may_be_vocabulary, (claim.concept, claim.parent, claim.dimension)))
     ]
 

@@ -30,6 +30,7 @@ from festinger.world.conflicts import (
 )
 from festinger.world.graph import Slot
 from festinger.world.model import (
+    REPAIR,
     EdgeSource,
     SoasRow,
     UrdEdge,
@@ -39,7 +40,6 @@ from festinger.world.model import (
     is_replaceable,
 )
 from festinger.world.replay import (
-    REPAIR,
     CauseStatement,
     EdgeCreation,
     Triple,
@@ -184,8 +184,8 @@ class WorldWithdrawal:
     @property
     def messages(self) -> list[str]:
         """The messages in which it was said."""
-        said = (image["message_id"] for image in (*self.causes, *self.votes))
-        return sorted({message for message in said if message})
+        ids = (image["message_id"] for image in (*self.causes, *self.votes))
+        return sorted({message for message in ids if message})
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for a change record: numbers and marks, no words."""
@@ -224,9 +224,9 @@ async def withdraw_source(
         return WorldWithdrawal()
     let_in = await _let_in_by(change, votes)
     work = _WorldRepair(change=change, causes=causes, outcomes=outcomes, votes=let_in)
-    said = list(dict.fromkeys([*map(triple_from_row, causes), *let_in]))
-    disputes = await _images(work, said)
-    await _without(work, said)
+    triples = list(dict.fromkeys([*map(triple_from_row, causes), *let_in]))
+    disputes = await _images(work, triples)
+    await _without(work, triples)
     await _fill(work)
     calmed = await demote_orphan_concepts(change, (slot[0] for slot in work.freed))
     for slot in work.before:
@@ -267,15 +267,15 @@ async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
     return [row["image"] for row in rows]
 
 
-async def _without(work: _WorldRepair, said: Iterable[Triple]) -> None:
+async def _without(work: _WorldRepair, triples: Iterable[Triple]) -> None:
     """Recompute each triple without the withdrawn rows: first those that are gone, then the others."""
     acted_on = map(triple_from_row, work.outcomes)
-    lost = [triple for triple in said if not await _stays(work, triple)]
+    lost = [triple for triple in triples if not await _stays(work, triple)]
     for triple in lost:
         await _withdraw(work, triple)
     for triple in lost:
         await _take_out(work, triple)
-    for triple in dict.fromkeys([*said, *acted_on]):
+    for triple in dict.fromkeys([*triples, *acted_on]):
         if triple not in lost:
             await _weigh(work, triple)
             await _tell_again(work, triple)
@@ -394,10 +394,10 @@ async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
     if await change.would_cycle(edge.id, edge.parent_id, edge.dim_id):
         return False
     triple = triple_from_row(edge._asdict())
-    told = await _told(work, triple, birth, with_taken=False)
+    restored = await _told(work, triple, birth, with_taken=False)
     await work.remember(edge.slot)
-    await change.put(told, reason=REPAIR, op=op)
-    await emit_edge_event(change, "edge_added", told)
+    await change.put(restored, reason=REPAIR, op=op)
+    await emit_edge_event(change, "edge_added", restored)
     await _make_known(work, edge.id, await load_cause_statements(work.change, triple))
     return True
 
@@ -433,9 +433,9 @@ async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
     birth = await load_edge_creation(work.change, triple)
     if present is None or present.parent_id != parent or birth is None:
         return
-    told = await _told(work, triple, birth, with_taken=True)
+    edge = await _told(work, triple, birth, with_taken=True)
     without = await _told(work, triple, birth, with_taken=False)
-    retold = carry_over_untraced(present, told, without)
+    retold = carry_over_untraced(present, edge, without)
     if retold == present:
         return
     await work.remember(present.slot)
@@ -451,8 +451,8 @@ async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation
     for birth in (each for each in asked if each.edge.id == standing.id):
         if standing.created_at is None or birth.at >= standing.created_at:
             return None
-        told = await _told(work, triple_from_row(birth.edge._asdict()), birth, with_taken=False)
-        if not is_replaceable(told, confidence=standing.confidence, origin=standing.origin, floor=floor):
+        edge = await _told(work, triple_from_row(birth.edge._asdict()), birth, with_taken=False)
+        if not is_replaceable(edge, confidence=standing.confidence, origin=standing.origin, floor=floor):
             return birth
     return None
 

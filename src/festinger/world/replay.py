@@ -14,7 +14,7 @@ from typing import Any
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.store.queries import queries_of
 from festinger.world.learn import PASSIVE_SPAN
-from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
+from festinger.world.model import ADMITTED, REPAIR, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.model import confidence_after_outcome as world_observed
 from festinger.world.quarantine import QuarantineVoteCounts, is_admissible
 from festinger.world.recollection import VOUCHED
@@ -104,12 +104,12 @@ class QuarantineVote:
 
 def count_votes(votes: Iterable[QuarantineVote]) -> QuarantineVoteCounts:
     """Count distinct causes, sessions, texts and days."""
-    said = list(votes)
+    cast = list(votes)
     return QuarantineVoteCounts(
-        causes=len({each.cause for each in said}),
-        sessions=len({each.cause.session for each in said}),
-        texts=len({each.text for each in said}),
-        days=len({each.cause.day for each in said}),
+        causes=len({each.cause for each in cast}),
+        sessions=len({each.cause.session for each in cast}),
+        texts=len({each.text for each in cast}),
+        days=len({each.cause.day for each in cast}),
     )
 
 
@@ -202,19 +202,19 @@ def _last_confirmed(edge: UrdEdge, heard: Iterable[CauseStatement], outcomes: It
     return max([*moments, *([edge.last_confirmed] if edge.last_confirmed else [])], default=None)
 
 
-def carry_over_untraced(present: UrdEdge, told: UrdEdge, without: UrdEdge) -> UrdEdge:
+def carry_over_untraced(present: UrdEdge, edge: UrdEdge, without: UrdEdge) -> UrdEdge:
     """Return the present edge without some sources: `told` is the replay of all traces, `without` that of the
     rest. Movement that left no trace stays."""
-    moved = present.confidence - told.confidence
+    moved = present.confidence - edge.confidence
     confidence = without.confidence if not moved else min(max(without.confidence + moved, 0.0), 1.0)
-    evidence = max(without.evidence_count + present.evidence_count - told.evidence_count, 0)
-    is_told = present.last_confirmed == told.last_confirmed
+    evidence = max(without.evidence_count + present.evidence_count - edge.evidence_count, 0)
+    is_told = present.last_confirmed == edge.last_confirmed
     return without._replace(
         confidence=confidence,
         evidence_count=evidence,
         last_confirmed=without.last_confirmed if is_told else present.last_confirmed,
-        source=without.source if present.source == told.source else present.source,
-        unconfirmed=without.unconfirmed and (present.unconfirmed or not told.unconfirmed),
+        source=without.source if present.source == edge.source else present.source,
+        unconfirmed=without.unconfirmed and (present.unconfirmed or not edge.unconfirmed),
         version=present.version,
     )
 
@@ -223,9 +223,6 @@ Q = queries_of("festinger.world")
 
 Triple = tuple[int, int, int]
 """A concept, its parent and the dimension."""
-
-REPAIR = "repair"
-"""The history reason for edges changed by withdrawing a source."""
 
 
 def triple_from_row(row: Mapping[str, Any]) -> Triple:

@@ -10,12 +10,11 @@ applied one by one. Bulk edges emit no single events; the import emits its own.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
 from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
-from festinger.ids import Cause, Origin, SpaceId
+from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import IncomingStatement, open_conflict, rebase_conflicts
@@ -23,6 +22,7 @@ from festinger.world.model import (
     Collision,
     EdgeSource,
     SoasRow,
+    StatementEffect,
     UrdEdge,
     WorldDeps,
     WorldStatement,
@@ -40,19 +40,6 @@ Q = queries_of("festinger.world")
 LONGEST_OPERAND = 64
 
 
-class StatementEffect(StrEnum):
-    """What became of a statement."""
-
-    ADDED = "added"
-    CORROBORATED = "corroborated"
-    REPLACED = "replaced"
-    CONFLICT = "conflict"
-    SETTLED = "settled"
-    """It was dismissed recently and says nothing new."""
-    CROWDED = "crowded"
-    """Its cause has opened as many conflicts as allowed."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementResult:
     did: StatementEffect
@@ -66,58 +53,61 @@ class StatementResult:
 class ResolvedStatement:
     """A statement whose words have rows."""
 
-    said: WorldStatement
+    statement: WorldStatement
     concept: SoasRow
     parent: SoasRow
     dim: SoasRow
 
     @property
     def incoming(self) -> IncomingStatement:
-        said = self.said
+        statement = self.statement
         return IncomingStatement(
             concept=self.concept,
             parent=self.parent,
             dim=self.dim,
-            is_isa=said.is_isa,
-            confidence=said.confidence,
-            source=said.source,
-            origin=said.origin,
-            is_deliberate=said.is_deliberate,
-            cause=said.cause,
+            is_isa=statement.is_isa,
+            confidence=statement.confidence,
+            source=statement.source,
+            origin=statement.origin,
+            is_deliberate=statement.is_deliberate,
+            cause=statement.cause,
         )
 
 
-def check_statement(said: WorldStatement) -> None:
+def check_statement(statement: WorldStatement) -> None:
     """Reject a statement that cannot become an edge."""
-    for operand in (said.concept, said.parent, said.dimension):
+    for operand in (statement.concept, statement.parent, statement.dimension):
         if not operand or len(operand) > LONGEST_OPERAND:
             raise BadFact(f"An operand has {len(operand)} characters; between 1 and {LONGEST_OPERAND} are needed.")
         if operand in FUNCTION_WORDS:
             raise BadFact(f"`{operand}` names nothing.")
-    if said.concept == said.parent:
-        raise SelfParent(f"`{said.concept}` cannot be in itself.")
-    if said.concept == said.dimension:
-        raise RootSlot(f"`{said.concept}` cannot be placed within itself.")
+    if statement.concept == statement.parent:
+        raise SelfParent(f"`{statement.concept}` cannot be in itself.")
+    if statement.concept == statement.dimension:
+        raise RootSlot(f"`{statement.concept}` cannot be placed within itself.")
 
 
-async def apply_statement(deps: WorldDeps, space: SpaceId, said: WorldStatement) -> StatementResult:
+async def apply_statement(deps: WorldDeps, space: SpaceId, statement: WorldStatement) -> StatementResult:
     """Apply a statement in its own transaction."""
-    check_statement(said)
-    async with open_change(deps, space, by=said.origin.value, cause=said.cause) as change:
-        return await apply_statement_in(change, said)
+    check_statement(statement)
+    async with open_change(deps, space, by=statement.origin.value, cause=statement.cause) as change:
+        return await apply_statement_in(change, statement)
 
 
-async def apply_statement_in(change: WorldChange, said: WorldStatement) -> StatementResult:
+async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> StatementResult:
     """Apply a statement as part of a change."""
-    check_statement(said)
-    rows, new_tokens = await ensure_concepts(change, (said.concept, said.parent, said.dimension))
+    check_statement(statement)
+    rows, new_tokens = await ensure_concepts(change, (statement.concept, statement.parent, statement.dimension))
     placed = ResolvedStatement(
-        said=said, concept=rows[said.concept], parent=rows[said.parent], dim=rows[said.dimension]
+        statement=statement,
+        concept=rows[statement.concept],
+        parent=rows[statement.parent],
+        dim=rows[statement.dimension],
     )
     if placed.concept.id == placed.parent.id:
-        raise SelfParent(f"`{said.concept}` and `{said.parent}` are names of one concept.")
+        raise SelfParent(f"`{statement.concept}` and `{statement.parent}` are names of one concept.")
     if placed.concept.id == placed.dim.id:
-        raise RootSlot(f"`{said.concept}` and `{said.dimension}` are names of one concept.")
+        raise RootSlot(f"`{statement.concept}` and `{statement.dimension}` are names of one concept.")
     await ensure_dimensions(change, [placed.dim])
     done = await _settle(change, placed)
     return StatementResult(did=done.did, edge=done.edge, conflict=done.conflict, new_tokens=new_tokens)
@@ -130,17 +120,17 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
     if existing.parent_id == placed.parent.id:
         return await _corroborate(change, placed, existing)
     standing = await _token(change, existing.parent_id)
-    if is_same_name(standing, placed.said.parent):
-        await add_alias(change, placed.said.parent, existing.parent_id)
+    if is_same_name(standing, placed.statement.parent):
+        await add_alias(change, placed.statement.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
     if is_replaceable(
         existing,
-        confidence=placed.said.confidence,
-        origin=placed.said.origin,
+        confidence=placed.statement.confidence,
+        origin=placed.statement.origin,
         floor=change.terms.recollection_confidence_floor,
     ):
         return await _replace(change, placed, existing)
-    kind = collision_type(existing_is_isa=existing.is_isa, incoming_is_isa=placed.said.is_isa)
+    kind = collision_type(existing_is_isa=existing.is_isa, incoming_is_isa=placed.statement.is_isa)
     return await _dispute(change, placed, existing=existing, kind=kind)
 
 
@@ -152,18 +142,18 @@ async def _add(change: WorldChange, placed: ResolvedStatement) -> StatementResul
         # Only a writer that bypasses our lock can have come first; its edge counts like any other.
         return await _settle(change, placed)
     await record_cause(change, placed)
-    await confirm_concept(change, placed.concept, placed.said)
+    await confirm_concept(change, placed.concept, placed.statement)
     await emit_edge_event(change, "edge_added", edge)
     await rebase_conflicts(change, placed.concept.id, placed.dim.id)
     return StatementResult(did=StatementEffect.ADDED, edge=edge._replace(version=change.version))
 
 
 async def _corroborate(change: WorldChange, placed: ResolvedStatement, existing: UrdEdge) -> StatementResult:
-    is_new = await record_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.said)
-    moved = corroborate_edge(existing, placed.said, is_new=is_new)
+    is_new = await record_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.statement)
+    moved = corroborate_edge(existing, placed.statement, is_new=is_new)
     edge = await change.revalue(moved._replace(last_confirmed=change.now))
     if is_new or moved != existing:
-        await confirm_concept(change, placed.concept, placed.said)
+        await confirm_concept(change, placed.concept, placed.statement)
         await emit_edge_event(change, "edge_corroborated", edge)
     return StatementResult(did=StatementEffect.CORROBORATED, edge=edge)
 
@@ -183,23 +173,23 @@ class CorroboratingStatement(Protocol):
     def is_of_person(self) -> bool: ...
 
 
-def is_evidence(said: CorroboratingStatement) -> bool:
+def is_evidence(statement: CorroboratingStatement) -> bool:
     """Whether a repetition supports an edge. A model may merely repeat a note in its prompt."""
-    return said.origin is not Origin.MODEL
+    return statement.origin is not Origin.MODEL
 
 
-def corroborate_edge(edge: UrdEdge, said: CorroboratingStatement, *, is_new: bool) -> UrdEdge:
+def corroborate_edge(edge: UrdEdge, statement: CorroboratingStatement, *, is_new: bool) -> UrdEdge:
     """Return the edge after a repetition. A cause that is no evidence moves nothing; a known cause moves
     something only if a person now states it on purpose, which is certain but no further evidence."""
-    is_persons = said.is_of_person
-    deliberate = said.is_deliberate and is_persons
-    if not (is_new or deliberate) or not is_evidence(said):
+    is_persons = statement.is_of_person
+    deliberate = statement.is_deliberate and is_persons
+    if not (is_new or deliberate) or not is_evidence(statement):
         return edge
-    moved = confidence_after_corroboration(edge.confidence, evidence=edge.evidence_count, origin=said.origin)
+    moved = confidence_after_corroboration(edge.confidence, evidence=edge.evidence_count, origin=statement.origin)
     return edge._replace(
-        confidence=max(moved, said.confidence) if deliberate else moved,
-        source=said.source if deliberate else edge.source,
-        origin=max(Origin(edge.origin), said.origin, key=trust_rank),
+        confidence=max(moved, statement.confidence) if deliberate else moved,
+        source=statement.source if deliberate else edge.source,
+        origin=max(Origin(edge.origin), statement.origin, key=trust_rank),
         evidence_count=edge.evidence_count + is_new,
         person_stated=edge.person_stated or is_persons,
         unconfirmed=edge.unconfirmed and not is_persons,
@@ -213,7 +203,7 @@ async def _replace(change: WorldChange, placed: ResolvedStatement, existing: Urd
     await change.take(existing, reason="weak", op=EdgeOp.REPLACE)
     await change.put(edge, reason="weak")
     await record_cause(change, placed)
-    await confirm_concept(change, placed.concept, placed.said)
+    await confirm_concept(change, placed.concept, placed.statement)
     await change.tell(
         "edge_replaced",
         f"concept:{edge.id}",
@@ -242,18 +232,18 @@ async def _dispute(
 
 
 def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
-    said = placed.said
+    statement = placed.statement
     return UrdEdge(
         id=placed.concept.id,
         parent_id=placed.parent.id,
         dim_id=placed.dim.id,
-        is_isa=said.is_isa,
-        confidence=said.confidence,
+        is_isa=statement.is_isa,
+        confidence=statement.confidence,
         last_confirmed=change.now,
-        source=said.source.value,
-        origin=said.origin.value,
-        person_stated=said.is_of_person,
-        unconfirmed=said.from_quarantine,
+        source=statement.source.value,
+        origin=statement.origin.value,
+        person_stated=statement.is_of_person,
+        unconfirmed=statement.from_quarantine,
         created_at=change.now,
         version=change.version,
     )
@@ -261,43 +251,43 @@ def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
 
 async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent: int | None = None) -> bool:
     """Record who said it; returns whether this cause is new for the triple."""
-    said = placed.said
-    written = said.written
+    statement = placed.statement
+    written = statement.written
     row = await change.transaction.one(
         Q["add_cause"],
         space=change.space,
         concept=placed.concept.id,
         parent=placed.parent.id if parent is None else parent,
         dim=placed.dim.id,
-        agent=said.cause.agent,
-        session=said.cause.session,
-        day=said.cause.day,
-        origin=said.origin.value,
-        message=said.message,
+        agent=statement.cause.agent,
+        session=statement.cause.session,
+        day=statement.cause.day,
+        origin=statement.origin.value,
+        message=statement.message,
         model=written.model if written else None,
         prompt_hash=written.prompt_hash if written else None,
         cost_usd=written.cost_usd if written else None,
-        is_isa=said.is_isa,
-        confidence=said.confidence,
-        source=said.source.value,
-        from_quarantine=said.from_quarantine,
+        is_isa=statement.is_isa,
+        confidence=statement.confidence,
+        source=statement.source.value,
+        from_quarantine=statement.from_quarantine,
         at=change.now,
     )
     return bool(row["is_new"])
 
 
-async def confirm_concept(change: WorldChange, concept: SoasRow, said: WorldStatement) -> None:
+async def confirm_concept(change: WorldChange, concept: SoasRow, statement: WorldStatement) -> None:
     """Let a concept surface because something is known of it; a common word only as a name or on purpose."""
     is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
-    if not is_common or is_naming(said, floor=change.terms.recollection_confidence_floor):
+    if not is_common or is_naming(statement, floor=change.terms.recollection_confidence_floor):
         await mark_novel(change, concept)
 
 
-def is_naming(said: CorroboratingStatement, *, floor: float) -> bool:
+def is_naming(statement: CorroboratingStatement, *, floor: float) -> bool:
     """Whether a statement lets even a common word surface: it was deliberate, or a person used the word as a
     name, without which the cue would have stayed below the floor."""
-    is_own_cue = said.is_of_person and said.source is EdgeSource.INFERRED
-    return said.is_deliberate or (is_own_cue and said.confidence >= floor)
+    is_own_cue = statement.is_of_person and statement.source is EdgeSource.INFERRED
+    return statement.is_deliberate or (is_own_cue and statement.confidence >= floor)
 
 
 async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
@@ -355,32 +345,32 @@ async def apply_statements(
     if len(triples) > MOST_TRIPLES:
         raise TooLarge(f"At most {MOST_TRIPLES} triples can be stated at once; these are {len(triples)}.")
     done = BulkStatementResult()
-    said = list(_statable([replace(triple, cause=cause) for triple in triples], done))
-    if said:
+    statements = list(_statable([replace(triple, cause=cause) for triple in triples], done))
+    if statements:
         async with open_change(deps, space, by=cause.origin.value, cause=cause, patient=True) as change:
-            await _state_all(change, said, done)
+            await _state_all(change, statements, done)
     return done
 
 
 def _statable(triples: Iterable[WorldStatement], done: BulkStatementResult) -> Iterable[WorldStatement]:
-    for said in triples:
+    for statement in triples:
         try:
-            check_statement(said)
+            check_statement(statement)
         except BadFact as error:
-            done.refused.append((said, error.name))
+            done.refused.append((statement, error.name))
             continue
-        yield said
+        yield statement
 
 
-async def _state_all(change: WorldChange, said: Sequence[WorldStatement], done: BulkStatementResult) -> None:
-    names = {name for each in said for name in (each.concept, each.parent, each.dimension)}
+async def _state_all(change: WorldChange, statements: Sequence[WorldStatement], done: BulkStatementResult) -> None:
+    names = {name for each in statements for name in (each.concept, each.parent, each.dimension)}
     rows, _ = await ensure_concepts(change, sorted(names))
-    dims = {each.dimension: rows[each.dimension] for each in said}
+    dims = {each.dimension: rows[each.dimension] for each in statements}
     await ensure_dimensions(change, dims.values())
     parents = await _parents(change, [row.id for row in dims.values()])
     fresh: dict[tuple[int, int], WorldStatement] = {}
     others: list[WorldStatement] = []
-    for each in said:
+    for each in statements:
         concept, parent, dim = _triple(rows, each)
         is_free = (concept, dim) not in fresh and concept not in parents[dim]
         if is_free and concept != dim and not closes_cycle(concept, parent, parents[dim].get):
@@ -402,8 +392,8 @@ async def _parents(change: WorldChange, dims: Sequence[int]) -> defaultdict[int,
     return found
 
 
-async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], said: Iterable[WorldStatement]) -> None:
-    statements = list(said)
+async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], wanted: Iterable[WorldStatement]) -> None:
+    statements = list(wanted)
     if not statements:
         return
     ids, parents, dims = (list(column) for column in zip(*(_triple(rows, each) for each in statements), strict=True))
@@ -424,16 +414,7 @@ async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], said: Iter
         version=change.version,
     )
     because = first.cause
-    await change.transaction.run(
-        Q["add_causes"],
-        **triples,
-        **said_so,
-        agent=because.agent,
-        session=because.session,
-        day=because.day,
-        origin=because.origin.value,
-        at=change.now,
-    )
+    await change.transaction.run(Q["add_causes"], **triples, **said_so, **cause_columns(because), at=change.now)
     await _keep_added(change, ids=ids, dims=dims)
     await _confirm(change, rows, statements)
 
@@ -453,21 +434,21 @@ async def _keep_added(change: WorldChange, *, ids: list[int], dims: list[int]) -
         change.log(WorldChangeKind.EDGE, concept, dim)
 
 
-async def _confirm(change: WorldChange, rows: Mapping[str, SoasRow], said: Iterable[WorldStatement]) -> None:
+async def _confirm(change: WorldChange, rows: Mapping[str, SoasRow], statements: Iterable[WorldStatement]) -> None:
     zipf, floor = change.terms.common_word_zipf, change.terms.recollection_confidence_floor
     novel = {
         rows[each.concept].id
-        for each in said
+        for each in statements
         if is_naming(each, floor=floor) or not change.deps.is_common(each.concept, zipf)
     }
     await change.transaction.run(Q["confirm_concepts"], space=change.space, concepts=list(novel))
 
 
-async def _state_one(change: WorldChange, said: WorldStatement, done: BulkStatementResult) -> None:
+async def _state_one(change: WorldChange, statement: WorldStatement, done: BulkStatementResult) -> None:
     try:
-        stated = await apply_statement_in(change, said)
+        stated = await apply_statement_in(change, statement)
     except BadFact as error:
-        done.refused.append((said, error.name))
+        done.refused.append((statement, error.name))
         return
     if stated.did in (StatementEffect.ADDED, StatementEffect.REPLACED):
         done.added += 1
@@ -476,8 +457,8 @@ async def _state_one(change: WorldChange, said: WorldStatement, done: BulkStatem
     elif stated.did is StatementEffect.CONFLICT:
         done.conflicts += 1
     else:
-        done.refused.append((said, stated.did.value))
+        done.refused.append((statement, stated.did.value))
 
 
-def _triple(rows: Mapping[str, SoasRow], said: WorldStatement) -> Triple:
-    return rows[said.concept].id, rows[said.parent].id, rows[said.dimension].id
+def _triple(rows: Mapping[str, SoasRow], statement: WorldStatement) -> Triple:
+    return rows[statement.concept].id, rows[statement.parent].id, rows[statement.dimension].id

@@ -20,8 +20,8 @@ from festinger.memory.episodes.lessons import (
     summarise_by_extract,
     summarise_with_timeout,
 )
-from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import SUM_UP, close_episode, update_episode
+from festinger.memory.episodes.store import close_episode, update_episode
+from festinger.memory.jobs import SUM_UP, SUMMARISE
 from festinger.store.pool import Store
 
 OSLO = fact("The staging cluster stands in Oslo", 3)

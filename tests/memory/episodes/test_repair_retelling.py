@@ -12,10 +12,10 @@ from festinger.ids import MAIN_SPACE
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import EpisodeState
 from festinger.memory.episodes.lessons import summarise
-from festinger.memory.episodes.repair import SUMMARISE
 from festinger.memory.episodes.store import find_episode, update_episode
 from festinger.memory.erasure.erase import ErasureReport, forget
 from festinger.memory.erasure.selector import Selector
+from festinger.memory.jobs import SUMMARISE
 from festinger.store.pool import Store
 
 SECRET = "The spare key hangs behind the quokka painting"

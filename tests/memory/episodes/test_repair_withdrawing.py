@@ -14,10 +14,10 @@ from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.episodes.episode import Episode
 from festinger.memory.episodes.lessons import summarise
-from festinger.memory.episodes.repair import SUMMARISE
 from festinger.memory.episodes.store import append_turn, close_episode, update_episode
 from festinger.memory.erasure.repair import RepairReport, repair
 from festinger.memory.erasure.selector import Selector
+from festinger.memory.jobs import SUMMARISE
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 

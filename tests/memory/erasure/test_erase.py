@@ -15,10 +15,9 @@ from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.edit import edit
 from festinger.memory.erasure.erase import MEMORY, forget, reapply_ledger
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
 from festinger.store.erasure import read_entries
 from festinger.store.pool import Store

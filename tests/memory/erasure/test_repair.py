@@ -19,8 +19,7 @@ from festinger.memory.erasure.repair import RepairMode, repair
 from festinger.memory.erasure.replay import fill_details
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.late_judgements import recheck_memory
-from festinger.memory.learn.decision import Action
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 

@@ -11,7 +11,7 @@ from festinger.ids import Origin
 from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.memory.extract.model_reader import ReadFact, TurnReading, read_turn
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 
 

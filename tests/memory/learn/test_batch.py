@@ -13,9 +13,8 @@ from festinger.errors import TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.erasure.erase import forget
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn import batch
-from festinger.memory.learn.batch import BATCH, MOST_ITEMS, learn_many
-from festinger.memory.learn.pipeline import Known
+from festinger.memory.learn import pipeline
+from festinger.memory.learn.pipeline import BATCH, MOST_ITEMS, Item, learn_many
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.observability.metrics import STORE_SECONDS
@@ -130,17 +129,17 @@ async def test_a_repeat_of_what_has_changed_meanwhile_is_learnt_by_itself(
 ):
     mind = Mind(store)
     old = await mind.learn("The mill grinds on Tuesdays")
-    prepare = batch._prepare_batch
+    prepare = pipeline._prepare
 
-    async def then_it_is_archived(*given: Any) -> list[Known]:
+    async def then_it_is_archived(*given: Any) -> list[Item]:
         await rows(store, "update memory set status = 'archived' where id = %(id)s returning id", id=known(old))
         return await prepare(*given)
 
-    monkeypatch.setattr(batch, "_prepare_batch", then_it_is_archived)
+    monkeypatch.setattr(pipeline, "_prepare", then_it_is_archived)
 
-    [again] = await learnt(mind, "The mill grinds on Tuesdays", session="s2")
+    again, other = await learnt(mind, "The mill grinds on Tuesdays", "Carla repairs old radios", session="s2")
 
-    assert again.action.value == "stored"
+    assert actions([again, other]) == ["stored", "stored"]
     assert known(again) != known(old)
 
 

@@ -12,10 +12,9 @@ from tests.memory.remembering import Mind, known, memories, says
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement, StatementPair
-from festinger.memory.learn import batch
-from festinger.memory.learn.batch import BATCH
-from festinger.memory.learn.compare import PendingMemory
-from festinger.memory.learn.pipeline import Known, learn
+from festinger.memory.learn import batch, pipeline
+from festinger.memory.learn.candidates import PendingMemory
+from festinger.memory.learn.pipeline import BATCH, Item, learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.learn.store import preview_memory
 from festinger.memory.model import Memory
@@ -92,14 +91,15 @@ async def test_the_round_trips_of_a_batch_do_not_grow_with_its_statements(store:
 async def test_what_somebody_stored_meanwhile_is_met_by_a_batch(store: Store, monkeypatch: pytest.MonkeyPatch):
     one, other = "people there drink strong coffee", "folks in that place drink powerful coffee"
     mind = Mind(store, near={one: 1.0, other: 0.97})
-    prepare = batch._prepare_batch
+    prepare = pipeline._prepare
 
-    async def then_somebody_says_the_same(*given: Any) -> list[Known]:
+    async def then_somebody_says_the_same(*given: Any) -> list[Item]:
+        monkeypatch.setattr(pipeline, "_prepare", prepare)
         ready = await prepare(*given)
         await mind.learn(one, session="s0")
         return ready
 
-    monkeypatch.setattr(batch, "_prepare_batch", then_somebody_says_the_same)
+    monkeypatch.setattr(pipeline, "_prepare", then_somebody_says_the_same)
 
     done = await learnt(mind, "Carla repairs old radios", other)
 

@@ -6,7 +6,7 @@ from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.learn.candidates import is_scanned_whole
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 from festinger.store.queries import Query, queries_of
 

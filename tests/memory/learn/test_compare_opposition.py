@@ -12,7 +12,7 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder
 from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import EmbedderProfile, Threshold, ThresholdReading
 from festinger.memory.learn.compare import opposition_cosine
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 
 OLD, NEW = ("people deploy by merging to the main branch", "merging into the main branch is how a release goes out")

@@ -4,11 +4,10 @@ import pytest
 from tests.jobs.deps import rows
 from tests.memory.remembering import DAY, Mind, changed, events, known, memories, now, says, texts
 
-from festinger.ids import MAIN_SPACE
-from festinger.memory.learn.decision import Action
+from festinger.ids import MAIN_SPACE, Scope
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Scope
+from festinger.memory.model import Action
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 

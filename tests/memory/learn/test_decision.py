@@ -10,19 +10,11 @@ from hypothesis import strategies as st
 
 from festinger.ids import Origin
 from festinger.judge.model import Current, Judgement, Relation, unsure_judgement
-from festinger.memory.learn.decision import (
-    Action,
-    CandidateStatus,
-    JudgedCandidate,
-    LearnDecision,
-    LearnLimits,
-    Newcomer,
-    OnContradiction,
-    decide,
-)
+from festinger.memory.learn.decision import JudgedCandidate, LearnDecision, LearnLimits, OnContradiction, decide
+from festinger.memory.model import LIVE, Action, Status
 
-PERSON = Newcomer(trust=1.0, origin=Origin.PERSON)
-PAGE = Newcomer(trust=0.4, origin=Origin.DOCUMENT)
+PERSON: dict[str, Any] = {"trust": 1.0, "origin": Origin.PERSON}
+PAGE: dict[str, Any] = {"trust": 0.4, "origin": Origin.DOCUMENT}
 LIMITS = LearnLimits()
 
 
@@ -49,58 +41,54 @@ def ids(*numbers: int) -> tuple[UUID, ...]:
 
 
 def test_nothing_like_it_is_stored():
-    assert decide(PERSON, [], LIMITS).action is Action.STORED
-    assert decide(PERSON, [judged(1, Relation.UNRELATED)], LIMITS).action is Action.STORED
+    assert decide([], LIMITS, **PERSON).action is Action.STORED
+    assert decide([judged(1, Relation.UNRELATED)], LIMITS, **PERSON).action is Action.STORED
 
 
 @pytest.mark.parametrize(
     ("status", "action"),
-    [
-        (CandidateStatus.ACTIVE, Action.CONFIRMED),
-        (CandidateStatus.HELD, Action.CONFLICTED),
-        (CandidateStatus.QUARANTINED, Action.QUARANTINED),
-    ],
+    [(Status.ACTIVE, Action.CONFIRMED), (Status.HELD, Action.CONFLICTED), (Status.QUARANTINED, Action.QUARANTINED)],
 )
-def test_the_same_makes_no_row(status: CandidateStatus, action: Action):
-    found = decide(PERSON, [judged(1, Relation.SAME, 0.9, status=status)], LIMITS)
+def test_the_same_makes_no_row(status: Status, action: Action):
+    found = decide([judged(1, Relation.SAME, 0.9, status=status)], LIMITS, **PERSON)
 
     assert (found.action, found.confirms) == (action, UUID(int=1))
 
 
 def test_of_several_twins_the_surest_and_nearest_that_stands_is_confirmed():
     duplicates = [
-        judged(1, Relation.SAME, 1.0, status=CandidateStatus.HELD),
+        judged(1, Relation.SAME, 1.0, status=Status.HELD),
         judged(2, Relation.SAME, 0.9, similarity=0.96),
         judged(3, Relation.SAME, 0.9, similarity=0.99),
     ]
 
-    assert decide(PERSON, duplicates, LIMITS).confirms == UUID(int=3)
+    assert decide(duplicates, LIMITS, **PERSON).confirms == UUID(int=3)
 
 
 def test_a_merge_that_is_not_sure_waits():
-    found = decide(PERSON, [judged(1, Relation.SAME, 0.79)], LIMITS)
+    found = decide([judged(1, Relation.SAME, 0.79)], LIMITS, **PERSON)
 
     assert (found.action, found.confirms, found.waits_for) == (Action.PENDING, None, ids(1))
 
 
 @pytest.mark.requirement("M-41")
 def test_all_that_qualify_are_superseded():
-    found = decide(PERSON, [update(1), update(2), judged(3, Relation.UNRELATED)], LIMITS)
+    found = decide([update(1), update(2), judged(3, Relation.UNRELATED)], LIMITS, **PERSON)
 
     assert (found.action, found.supersedes) == (Action.SUPERSEDED, ids(1, 2))
 
 
 @pytest.mark.requirement("M-40")
 def test_an_update_that_is_not_sure_is_a_conflict():
-    assert decide(PERSON, [update(1, 0.8)], LIMITS).action is Action.SUPERSEDED
-    assert decide(PERSON, [update(1, 0.79)], LIMITS) == LearnDecision(
+    assert decide([update(1, 0.8)], LIMITS, **PERSON).action is Action.SUPERSEDED
+    assert decide([update(1, 0.79)], LIMITS, **PERSON) == LearnDecision(
         action=Action.CONFLICTED, conflicts=ids(1), why="judged 1"
     )
 
 
 @pytest.mark.requirement("M-44")
 def test_news_of_yesterday_does_not_replace_today():
-    found = decide(PERSON, [update(1, current=Current.OLD)], LIMITS)
+    found = decide([update(1, current=Current.OLD)], LIMITS, **PERSON)
 
     assert (found.action, found.superseded_by, found.supersedes) == (Action.STORED, UUID(int=1), ())
 
@@ -110,20 +98,20 @@ def test_news_of_yesterday_does_not_replace_today():
     ("trust", "action"), [(0.85, Action.SUPERSEDED), (0.84, Action.CONFLICTED), (0.4, Action.CONFLICTED)]
 )
 def test_who_is_trusted_less_by_more_than_the_margin_retires_nothing(trust: float, action: Action):
-    found = decide(Newcomer(trust=trust, origin=Origin.MODEL), [update(1)], LIMITS)
+    found = decide([update(1)], LIMITS, trust=trust, origin=Origin.MODEL)
 
     assert found.action is action
 
 
 @pytest.mark.requirement("M-08")
 def test_what_is_immutable_is_never_superseded():
-    found = decide(PERSON, [update(1, 1.0, immutable=True)], LIMITS)
+    found = decide([update(1, 1.0, immutable=True)], LIMITS, **PERSON)
 
     assert (found.action, found.conflicts, found.supersedes) == (Action.CONFLICTED, ids(1), ())
 
 
 def test_a_contradiction_is_put_to_a_person():
-    found = decide(PERSON, [judged(1, Relation.CONTRADICTS), update(2)], LIMITS)
+    found = decide([judged(1, Relation.CONTRADICTS), update(2)], LIMITS, **PERSON)
 
     assert (found.action, found.conflicts) == (Action.CONFLICTED, ids(1))
     assert found.supersedes == (), "what is held replaces nothing"
@@ -139,20 +127,22 @@ def test_a_contradiction_is_put_to_a_person():
     ],
 )
 def test_a_person_overrules_what_no_person_said(origin: Origin, trust: float, confidence: float, action: Action):
-    new = Newcomer(trust=1.0, origin=origin)
 
-    assert decide(new, [judged(1, Relation.CONTRADICTS, confidence, trust=trust)], LIMITS).action is action
+    assert (
+        decide([judged(1, Relation.CONTRADICTS, confidence, trust=trust)], LIMITS, trust=1.0, origin=origin).action
+        is action
+    )
 
 
 def test_newest_wins_where_a_person_chose_it():
     limits = LearnLimits(on_contradiction=OnContradiction.NEWEST_WINS)
 
-    assert decide(PERSON, [judged(1, Relation.CONTRADICTS)], limits).supersedes == ids(1)
-    assert decide(PAGE, [judged(1, Relation.CONTRADICTS)], limits).action is Action.CONFLICTED
+    assert decide([judged(1, Relation.CONTRADICTS)], limits, **PERSON).supersedes == ids(1)
+    assert decide([judged(1, Relation.CONTRADICTS)], limits, **PAGE).action is Action.CONFLICTED
 
 
 def test_what_adds_to_something_is_linked():
-    found = decide(PERSON, [judged(1, Relation.REFINES)], LIMITS)
+    found = decide([judged(1, Relation.REFINES)], LIMITS, **PERSON)
 
     assert (found.action, found.refines) == (Action.REFINED, ids(1))
 
@@ -161,18 +151,15 @@ def test_what_adds_to_something_is_linked():
 def test_what_nobody_is_sure_of_waits_beside_the_rest():
     open_pair = JudgedCandidate(id=UUID(int=1), judgement=unsure_judgement("rules@1", "who knows"), trust=1.0)
 
-    found = decide(PERSON, [open_pair, judged(2, Relation.REFINES)], LIMITS)
+    found = decide([open_pair, judged(2, Relation.REFINES)], LIMITS, **PERSON)
 
     assert (found.action, found.waits_for, found.refines) == (Action.PENDING, ids(1), ids(2))
 
 
 def test_what_is_locked_away_opposes_nothing():
-    locked = [
-        update(1, status=CandidateStatus.QUARANTINED),
-        judged(2, Relation.CONTRADICTS, status=CandidateStatus.HELD),
-    ]
+    locked = [update(1, status=Status.QUARANTINED), judged(2, Relation.CONTRADICTS, status=Status.HELD)]
 
-    assert decide(PERSON, locked, LIMITS).action is Action.STORED
+    assert decide(locked, LIMITS, **PERSON).action is Action.STORED
 
 
 CANDIDATES = st.lists(
@@ -183,7 +170,7 @@ CANDIDATES = st.lists(
         st.sampled_from([0.4, 0.5, 0.79, 0.8, 0.9, 1.0]),
         current=st.sampled_from(Current),
         trust=st.sampled_from([0.4, 0.6, 0.9, 1.0]),
-        status=st.sampled_from(CandidateStatus),
+        status=st.sampled_from(LIVE),
         immutable=st.booleans(),
     ),
     max_size=4,
@@ -193,9 +180,9 @@ CANDIDATES = st.lists(
 
 @given(candidates=CANDIDATES, new=st.sampled_from([PERSON, PAGE]))
 def test_the_order_of_candidates_does_not_matter_and_nothing_immutable_goes(
-    candidates: list[JudgedCandidate], new: Newcomer
+    candidates: list[JudgedCandidate], new: dict[str, Any]
 ):
-    decided = {decide(new, order, LIMITS) for order in permutations(candidates)}
+    decided = {decide(order, LIMITS, **new) for order in permutations(candidates)}
 
     [found] = decided
     immutable = {each.id for each in candidates if each.immutable}

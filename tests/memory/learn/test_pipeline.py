@@ -4,7 +4,7 @@ import pytest
 from tests.memory.remembering import Mind, known, memories, now, says, texts
 
 from festinger.judge.model import Judgement
-from festinger.memory.learn.decision import Action
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 
 OLD = "people there drink strong coffee"

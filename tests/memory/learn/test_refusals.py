@@ -11,8 +11,8 @@ from festinger.errors import NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.edit import edit
 from festinger.memory.episodes.store import append_turn
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.refusals import check_refusals, learn_anyway, page_refusals, prune_refusals
+from festinger.memory.model import Action
 from festinger.store.pool import Store
 
 REFUSED = [

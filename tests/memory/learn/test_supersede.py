@@ -10,9 +10,8 @@ from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import MemoryChangeOp, list_changes
 from festinger.memory.edit import restore, supersede
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Status
+from festinger.memory.model import Action, Status
 from festinger.memory.query import MemoryFilter, find_current, get_memory, load_history, page_memories
 from festinger.memory.undo import undo
 from festinger.store.pool import Store

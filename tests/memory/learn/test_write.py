@@ -20,12 +20,11 @@ from tests.memory.test_conflicts import wired
 from tests.outcomes.watching import Watched
 
 from festinger.ids import MAIN_SPACE, MemoryId, SpaceId
-from festinger.memory.changes import lock_memories
+from festinger.memory.changes import lock_memories, lock_owners
 from festinger.memory.deps import GiveBack
 from festinger.memory.erasure.erase import ErasureDeps, forget
 from festinger.memory.erasure.repair import RepairReport, SourceWithdrawalResult, repair
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.write import lock_owners
 from festinger.memory.undo import undo
 from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings

@@ -9,11 +9,10 @@ from tests.proxy.capture.test_queue import capture
 from tests.proxy.store_recorder import recorder
 from tests.runtime.server import Hands, fixed_tools, opened
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, SessionId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.capture.write import drop_forgotten, encode_entry

@@ -8,10 +8,11 @@ import pytest
 from tests.proxy.memory_scene import ANSWER, PATIENT_MS, Knowing, Today, block_of, known, scene, settled, told
 from tests.proxy.proxy_server import PATIENCE
 
+from festinger.ids import Scope
 from festinger.observability.metrics import PROXY_MEMORY
 from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
 from festinger.settings.tree import ProxySettings
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
 
 B = block_of("ramanujan: [type] server")
@@ -26,7 +27,7 @@ class Slow:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     called_off: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         found = [said.text for said in texts]
         if any(self.waits_for in text for text in found):
             self.asked.set()
@@ -38,7 +39,7 @@ class Slow:
             return known("ramanujan")
         return known("dobby", "agent") if any("dobby" in text for text in found) else Recollection()
 
-    def learn(self, scope: WorldScope, texts: Sequence[SourceText]) -> None:
+    def learn(self, scope: Scope, texts: Sequence[SourceText]) -> None:
         return None
 
 

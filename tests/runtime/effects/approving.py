@@ -10,11 +10,11 @@ from typing import Any
 from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, SessionId, cause
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, Scope, SessionId, cause
 from festinger.memory.changes import find_memories
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Memory
 from festinger.proposals.model import (
     Author,
     DecideResult,

@@ -8,17 +8,16 @@ from uuid import UUID
 import pytest
 from tests.web.deps import Desk, deps
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.surface import record_surfacings
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 
 RECOLLECTION = UUID(int=7)
 PLACE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
-DOOR = Reporter(place=PLACE, name="inference", door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
+DOOR = Reporter(scope=PLACE, name="inference", door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
 
 
 async def logged(at: Desk, name: str, **details: Any) -> None:

@@ -5,10 +5,9 @@ from pathlib import Path
 import pytest
 from tests.web.deps import deps
 
-from festinger.ids import MAIN_SPACE, Origin
+from festinger.ids import MAIN_SPACE, Origin, Scope
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.store.repositories.auth import AccessRole
 
 PLACE = Scope(space=MAIN_SPACE, agent="default", session="s1")  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ from tests.web.deps import Desk, deps
 from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE
-from festinger.memory.learn import batch
-from festinger.memory.learn.decision import Action
+from festinger.memory.learn import pipeline
 from festinger.memory.learn.result import HTTP
+from festinger.memory.model import Action
 from festinger.runtime.app import StartOptions
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import AccessRole
@@ -240,7 +240,7 @@ async def test_a_batch_that_was_cut_off_goes_on_with_the_same_keys(
 @pytest.mark.requirement("M-30")
 async def test_a_batch_of_too_many_lines_is_refused_before_anything_is_learnt(database_url: str, tmp_path: Path):
     async with server(database_url, tmp_path) as at:
-        body = b'{"text": "x"}\n' * (batch.MOST_ITEMS + 1)
+        body = b'{"text": "x"}\n' * (pipeline.MOST_ITEMS + 1)
         got = await at.ask("POST", f"{PATH}/batch", body=body)
         kept = await rows(at.app.store, "select count(*) as n from memory")
 

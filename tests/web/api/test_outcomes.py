@@ -9,10 +9,9 @@ from tests.web.deps import Desk, deps
 from tests.web.pages.test_start import read
 from tests.web.visitor import visitor
 
-from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 
 
 async def remembered(at: Desk, text: str) -> str:

@@ -7,10 +7,10 @@ from tests.runtime.server import told
 from tests.web.deps import Desk, deps
 from tests.web.visitor import visitor
 
-from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.ids import MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.store.repositories.auth import AccessRole
 from festinger.world.learn import write_claims
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 
 async def overheard(at: Desk, *texts: str) -> dict[str, str]:
@@ -18,7 +18,7 @@ async def overheard(at: Desk, *texts: str) -> dict[str, str]:
     room = at.app.world
     await room.need(MAIN_SPACE)
     for number, text in enumerate(texts):
-        place = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId(f"s{number}"))
+        place = Scope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId(f"s{number}"))
         said = SourceText(message=text, text=text, origin=Origin.TOOL)
         async with at.app.store.transaction() as transaction:
             await room.recollector.learn(transaction, place, said)

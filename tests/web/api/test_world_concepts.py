@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from tests.web.deps import deps
 
-from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
+from festinger.ids import MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.jobs.worker import WorkerPool
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 
 @pytest.mark.requirement("W-57")
@@ -15,7 +15,7 @@ async def test_without_a_model_a_name_that_stands_out_is_listed_as_wanted(databa
     async with deps(database_url, tmp_path) as at:
         room = at.app.world
         await room.need(MAIN_SPACE)
-        place = WorldScope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
+        place = Scope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
         for number in range(16):
             said = SourceText(text=f"open gnommoweb again, {number}", origin=Origin.PERSON)
             await room.recollector.count(place, said)

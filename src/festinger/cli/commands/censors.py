@@ -8,13 +8,12 @@ import typer
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import format_time
-from festinger.ids import AgentId, read_id
+from festinger.ids import AgentId, Scope, read_id
 from festinger.memory.censors import edit
 from festinger.memory.censors.check import preview_censors
 from festinger.memory.censors.check import run_censors as check_text
 from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor, page_censors
 from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
-from festinger.memory.model import Scope
 from festinger.runtime.app import App, StartOptions
 
 BY = "person:cli"

@@ -3,16 +3,16 @@
 A censor is a rule by pattern or by meaning, with its scope, its action, its origin and its trigger counts.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import BadInput
 from festinger.ids import AgentId, Origin, SpaceId
+from festinger.records import record_json, row_mapper
 
 
 class CensorAction(StrEnum):
@@ -91,26 +91,12 @@ class Censor:
         return self.reason or self.meaning or f"This matches `{self.pattern}`."
 
     def as_json(self) -> dict[str, Any]:
-        asked = ("would_have_hit", "looked_at", "said")
-        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self)}
-        return {name: value for name, value in shown.items() if name != "seq" and not (name in asked and not value)} | (
-            {"would_have_hit": self.would_have_hit} if self.would_have_hit is not None else {}
-        )
+        shown = record_json(self, hide=("seq", "would_have_hit", "looked_at", "said"))
+        asked = {"would_have_hit": self.would_have_hit, "looked_at": self.looked_at or None, "said": self.said or None}
+        return shown | {name: value for name, value in asked.items() if value is not None}
 
 
-_STORED = tuple(each.name for each in fields(Censor) if each.name not in ("would_have_hit", "looked_at", "said"))
-
-
-def censor_from_row(row: Mapping[str, Any]) -> Censor:
-    values = {name: row[name] for name in _STORED}
-    return Censor(
-        **values
-        | {
-            "applies_to": tuple(map(CensorTextKind, row["applies_to"])),
-            "action": CensorAction(row["action"]),
-            "origin": Origin(row["origin"]),
-        }
-    )
+censor_from_row = row_mapper(Censor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,20 +119,10 @@ class Trigger:
     at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        shown = {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name != "seq"}
-        return shown | {"day": self.day.isoformat()}
+        return record_json(self, hide=("seq",))
 
 
-def trigger_from_row(row: Mapping[str, Any]) -> Trigger:
-    values = {name: value for name, value in row.items() if name != "space_id"}
-    return Trigger(
-        **values
-        | {
-            "origin": Origin(row["origin"]),
-            "place": CensorTextKind(row["place"]),
-            "matched_by": MatchedBy(row["matched_by"]),
-        }
-    )
+trigger_from_row = row_mapper(Trigger)
 
 
 def is_due_for_escalation(censor: Censor) -> bool:
@@ -162,15 +138,15 @@ def is_mostly_wrong(censor: Censor) -> bool:
 
 def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
     """Parse text kinds, each once. Raises `BadInput` with the list of known kinds."""
-    given = (names,) if isinstance(names, str) else tuple(names)
+    wanted = (names,) if isinstance(names, str) else tuple(names)
     known = {where.value: where for where in CensorTextKind}
-    if not given or not all(name in known for name in given):
-        wrong = next((name for name in given if name not in known), "")
+    if not wanted or not all(name in known for name in wanted):
+        wrong = next((name for name in wanted if name not in known), "")
         raise BadInput(
             f"`{str(wrong)[:40]}` is no place of a censor.",
             hint=f"The places are {', '.join(f'`{where}`' for where in CensorTextKind)}.",
         )
-    return tuple(dict.fromkeys(known[name] for name in given))
+    return tuple(dict.fromkeys(known[name] for name in wanted))
 
 
 def parse_force(name: str) -> CensorAction:
@@ -178,11 +154,3 @@ def parse_force(name: str) -> CensorAction:
         return CensorAction(name)
     except ValueError as error:
         raise BadInput(f"`{name[:40]}` is no action of a censor.", hint="It is `warn` or `block`.") from error
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, UUID):
-        return str(value)
-    return [str(each) for each in value] if isinstance(value, tuple) else value

@@ -22,7 +22,7 @@ from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
-from festinger.ids import AgentId, Origin, SpaceId
+from festinger.ids import AgentId, Origin, Scope, SpaceId, cause_columns
 from festinger.memory.censors.censor import (
     Censor,
     CensorAction,
@@ -32,13 +32,13 @@ from festinger.memory.censors.censor import (
     parse_where,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
-from festinger.memory.vectors import EMBEDDER, text_hash
+from festinger.memory.vectors import EMBEDDER
 from festinger.observability.metrics import CENSORS_FAILED, DEGRADED, MEMORY_CENSOR_TRIGGERS
 from festinger.store.cache_invalidation import CacheChange, bump_version
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
+from festinger.text.normalize import exact_hash
 from festinger.text.regex import PatternMatch, PatternSet, build_pattern_set, to_searchable
 from festinger.text.secrets import Redact, redact
 
@@ -143,7 +143,7 @@ async def _vectors(
     found = {
         row["censor_id"]: np.asarray(row["embedding"].to_list(), dtype=np.float32)
         for row in rows
-        if bytes(row["text_hash"]) == text_hash(meant.get(row["censor_id"], ""))
+        if bytes(row["text_hash"]) == exact_hash(meant.get(row["censor_id"], ""))
     }
     missing = [id_ for id_ in meant if id_ not in found]
     made = await embed_for_compare(deps, [meant[id_] for id_ in missing])
@@ -156,7 +156,7 @@ async def _vectors(
             censor=id_,
             model=embedder.name,
             dims=embedder.dimensions,
-            text_hash=text_hash(meant[id_]),
+            text_hash=exact_hash(meant[id_]),
             embedding=to_halfvec(made[place]),
             at=deps.clock(),
         )
@@ -319,7 +319,7 @@ class _CensorLookup:
 
 async def run_censors(
     watch: CensorCache,
-    place: Scope,
+    scope: Scope,
     text: str,
     *,
     on: str = CensorTextKind.OUTPUT,
@@ -328,9 +328,9 @@ async def run_censors(
 ) -> CensorCheckResult:
     """Check a text and record triggers. Raises only `BadInput`, for an unknown text kind."""
     [where] = parse_where(on)
-    aim = CensorTarget(where=where, agent=place.agent, domain=domain)
+    aim = CensorTarget(where=where, agent=scope.agent, domain=domain)
     try:
-        seen = await _find_matches(watch, place, text, aim)
+        seen = await _find_matches(watch, scope, text, aim)
     except FestingerError as error:
         return _failure_result(error)
     hits = [_hit(match) for match in seen.matches]
@@ -338,7 +338,7 @@ async def run_censors(
         return CensorCheckResult(degraded=seen.degraded)
     try:
         return CensorCheckResult(
-            triggered=tuple(await _record_triggers(watch, place, seen, where=where, origin=origin)),
+            triggered=tuple(await _record_triggers(watch, scope, seen, where=where, origin=origin)),
             degraded=seen.degraded,
         )
     except FestingerError as error:
@@ -347,16 +347,16 @@ async def run_censors(
 
 
 async def preview_censors(
-    watch: CensorCache, place: Scope, text: str, *, on: str = CensorTextKind.OUTPUT, domain: str | None = None
+    watch: CensorCache, scope: Scope, text: str, *, on: str = CensorTextKind.OUTPUT, domain: str | None = None
 ) -> CensorCheckResult:
     """Check a text without recording anything. Raises `BadInput`, `StoreDown`."""
     [where] = parse_where(on)
-    seen = await _find_matches(watch, place, text, CensorTarget(where=where, agent=place.agent, domain=domain))
+    seen = await _find_matches(watch, scope, text, CensorTarget(where=where, agent=scope.agent, domain=domain))
     return CensorCheckResult(triggered=tuple(map(_hit, seen.matches)), degraded=seen.degraded)
 
 
-async def _find_matches(watch: CensorCache, place: Scope, text: str, aim: CensorTarget) -> _CensorLookup:
-    in_force = await watch.in_force(place.space)
+async def _find_matches(watch: CensorCache, scope: Scope, text: str, aim: CensorTarget) -> _CensorLookup:
+    in_force = await watch.in_force(scope.space)
     read = to_searchable(text)
     vector, degraded = None, tuple[str, ...]()
     if needs_vector(in_force, aim) and read.strip():
@@ -369,17 +369,17 @@ async def _find_matches(watch: CensorCache, place: Scope, text: str, aim: Censor
 
 
 async def _record_triggers(
-    watch: CensorCache, place: Scope, seen: _CensorLookup, *, where: CensorTextKind, origin: Origin
+    watch: CensorCache, scope: Scope, seen: _CensorLookup, *, where: CensorTextKind, origin: Origin
 ) -> list[CensorHit]:
     """Record all triggers of one check; the only place where they are counted."""
-    redact = watch.deps.terms(place.space).redact
+    redact = watch.deps.terms(scope.space).redact
     parts = build_excerpts(seen.in_force, seen.text, seen.matches, redact=redact)
     hits = {}
     async with watch.deps.store.transaction() as transaction:
         # Lock in a fixed order so that concurrent checks do not deadlock.
         for match in sorted(seen.matches, key=lambda each: each.censor.id):
             hits[match.censor.id] = await _record_trigger(
-                watch, transaction, place, match, where=where, origin=origin, excerpt=parts[match.censor.id]
+                watch, transaction, scope, match, where=where, origin=origin, excerpt=parts[match.censor.id]
             )
     for hit in hits.values():
         MEMORY_CENSOR_TRIGGERS.labels(hit.action.value).inc()
@@ -389,7 +389,7 @@ async def _record_triggers(
 async def _record_trigger(
     watch: CensorCache,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     match: CensorMatch,
     *,
     where: CensorTextKind,
@@ -397,18 +397,15 @@ async def _record_trigger(
     excerpt: str,
 ) -> CensorHit:
     deps, now = watch.deps, watch.deps.clock()
-    trigger, cause = deps.new_uuid(), place.cause(origin, now)
+    trigger, cause = deps.new_uuid(), scope.cause(origin, now)
     blocked = match.censor.action is CensorAction.BLOCK
-    row = await transaction.one(Q["count_strike"], space=place.space, id=match.censor.id, at=now)
+    row = await transaction.one(Q["count_strike"], space=scope.space, id=match.censor.id, at=now)
     await transaction.run(
         Q["put_trigger"],
-        space=place.space,
+        space=scope.space,
         id=trigger,
         censor=match.censor.id,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
+        **cause_columns(cause),
         place=where.value,
         matched_by=match.matched_by.value,
         similarity=match.similarity,
@@ -420,7 +417,7 @@ async def _record_trigger(
     await deps.outbox.emit(
         transaction,
         "censor_triggered",
-        space=place.space,
+        space=scope.space,
         subject=f"censor:{match.censor.id}",
         payload={
             "censor": str(match.censor.id),
@@ -429,10 +426,10 @@ async def _record_trigger(
             "action": match.censor.action.value,
             "was_blocked": blocked,
             "trigger": str(trigger),
-            "agent": place.agent,
+            "agent": scope.agent,
         },
-        agent=place.agent,
-        session=place.session or None,
+        agent=scope.agent,
+        session=scope.session or None,
     )
     return replace(_hit(match), trigger=trigger)
 

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from festinger.embedding.profiles import Threshold
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
-from festinger.ids import DEFAULT_AGENT, Origin, SpaceId
+from festinger.ids import DEFAULT_AGENT, Origin, Scope, SpaceId
 from festinger.memory.censors.censor import (
     MAY_BLOCK,
     Censor,
@@ -37,7 +37,7 @@ from festinger.memory.censors.check import (
     round_cosine,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.regex import build_pattern_set, check_pattern, escape_pattern, is_prose, to_searchable
@@ -67,7 +67,7 @@ class CensorChangeResult:
     change: UUID | None = None
 
     def as_json(self) -> dict[str, Any]:
-        return {"censor": self.censor.as_json(), "change": str(self.change) if self.change else None}
+        return record_json(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,30 +339,30 @@ class ParsedRule:
     said: str
 
 
-async def add_censor(watch: CensorCache, place: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
+async def add_censor(watch: CensorCache, scope: Scope, rule: CensorRequest, *, by: str = "owner") -> Censor:
     """Create a censor. Raises `BadInput` with construct and position, `Refused` for unauthorized blocks."""
     read = parse_rule(rule)
     deps = watch.deps
     async with deps.store.transaction() as transaction:
-        made = (await add_censor_in_transaction(deps, transaction, place, rule, by=by)).censor
-    watch.forget(place.space)
+        made = (await add_censor_in_transaction(deps, transaction, scope, rule, by=by)).censor
+    watch.forget(scope.space)
     hits, looked_at = await count_past_hits(deps, made)
     return replace(made, would_have_hit=hits, looked_at=looked_at, said=read.said)
 
 
 async def add_censor_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, rule: CensorRequest, *, by: str
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, rule: CensorRequest, *, by: str
 ) -> CensorChangeResult:
     """Create a censor in the caller's transaction; the caller drops the cache afterwards."""
     read = parse_rule(rule)
     check_may_block(parse_force(rule.action), rule.origin)
-    shared = place.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
-    default = deps.terms(place.space).memory.censor_threshold
+    shared = scope.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
+    default = deps.terms(scope.space).memory.censor_threshold
     row = await transaction.one(
         Q["add_censor"],
-        space=place.space,
+        space=scope.space,
         id=deps.new_uuid(),
-        agent=None if shared else place.agent,
+        agent=None if shared else scope.agent,
         reason=clean_words(rule.reason) or "",
         pattern=read.pattern,
         meaning=read.meaning,
@@ -439,8 +439,8 @@ def parse_rule(rule: CensorRequest) -> ParsedRule:
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
     if text and not rule.literal and meaning is None and is_prose(text):
-        said = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
-        return ParsedRule(pattern=None, meaning=clean_words(text), said=said)
+        reading = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
+        return ParsedRule(pattern=None, meaning=clean_words(text), said=reading)
     pattern = validate_pattern(escape_pattern(text) if rule.literal else text)
     return ParsedRule(pattern=pattern, meaning=meaning, said="")
 

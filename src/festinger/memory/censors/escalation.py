@@ -28,6 +28,7 @@ from festinger.memory.censors.censor import (
 )
 from festinger.memory.censors.edit import CensorChangeNote, CensorChangeResult, CensorOp, change_censor, lock_censor
 from festinger.memory.deps import MemoryDeps
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -76,13 +77,7 @@ class Misfire:
         return self.censor.active and self.censor.action is CensorAction.BLOCK and is_mostly_wrong(self.censor)
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "censor": self.censor.as_json(),
-            "trigger": self.trigger.as_json(),
-            "counted": self.counted,
-            "change": str(self.change) if self.change else None,
-            "should_be_demoted": self.should_be_demoted,
-        }
+        return record_json(self) | {"should_be_demoted": self.should_be_demoted}
 
 
 async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *, by: str) -> Misfire:

@@ -13,10 +13,8 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
-from festinger.errors import BadInput
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
-from festinger.memory.model import Scope
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
+from festinger.records import parse_choice, record_json, row_mapper
 from festinger.text.vocabulary import word_rarity
 from festinger.text.words import split_into_sentences
 
@@ -97,27 +95,10 @@ class EpisodeTurn:
     surfaced: tuple[MemoryId, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "seq": self.seq,
-            "id": str(self.turn_id),
-            "at": iso(self.at),
-            "role": self.role.value,
-            "origin": self.origin.value,
-            "content": self.content,
-            "surfaced": [str(each) for each in self.surfaced],
-        }
+        return record_json(self, turn_id="id")
 
 
-def turn_from_row(row: Mapping[str, Any]) -> EpisodeTurn:
-    return EpisodeTurn(
-        seq=row["seq"],
-        turn_id=row["turn_id"],
-        at=row["at"],
-        role=TurnRole(row["role"]),
-        origin=Origin(row["origin"]),
-        content=row["content"],
-        surfaced=tuple(row["surfaced"]),
-    )
+turn_from_row = row_mapper(EpisodeTurn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,37 +147,19 @@ class Episode:
 
     def as_json(self) -> dict[str, Any]:
         """Return the public JSON; lessons are shown as the memories that came from them."""
-        hidden = ("seq", "lessons", "prompt_hash")
-        return {each.name: _to_json(getattr(self, each.name)) for each in fields(self) if each.name not in hidden}
+        return record_json(self, hide=("seq", "lessons", "prompt_hash"))
 
 
-_NAMES = tuple(each.name for each in fields(Episode))
+_map_episode = row_mapper(Episode)
 
 
-def episode_from_row(row: Mapping[str, Any]) -> Episode:
-    values = {name: row[name] for name in _NAMES}
-    values["state"] = EpisodeState(row["state"])
-    values["closed_by"] = ClosedBy(row["closed_by"]) if row["closed_by"] else None
-    values["topics"] = tuple(row["topics"])
-    values["lessons"] = tuple(map(lesson_from_json, row["lessons"]))
-    return Episode(**values)
+def episode_from_row(row: dict[str, Any]) -> Episode:
+    return _map_episode(row | {"lessons": tuple(map(lesson_from_json, row["lessons"]))})
 
 
 def parse_state(name: str) -> EpisodeState:
     """Parse a state. Raises `BadInput` with the list of states."""
-    try:
-        return EpisodeState(name)
-    except ValueError as error:
-        known = ", ".join(f"`{state}`" for state in EpisodeState)
-        raise BadInput(f"`{name[:40]}` is no state of an episode.", hint=f"The states are {known}.") from error
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return iso(value)
-    if isinstance(value, UUID):
-        return str(value)
-    return list(value) if isinstance(value, tuple) else value
+    return parse_choice(EpisodeState, name, "state of an episode", hint="The states are")
 
 
 SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT, TurnRole.TOOL)
@@ -217,7 +180,7 @@ class TurnSentence:
 
     text: str
     turn: EpisodeTurn
-    place: int
+    position: int
 
     @property
     def words(self) -> int:
@@ -231,7 +194,7 @@ def dialogue_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
 def list_sentences(turns: Sequence[EpisodeTurn]) -> list[TurnSentence]:
     """List every sentence of the conversation in order."""
     found = [(text, turn) for turn in dialogue_turns(turns) for text in split_sentences(turn.content)]
-    return [TurnSentence(text=text, turn=turn, place=place) for place, (text, turn) in enumerate(found)]
+    return [TurnSentence(text=text, turn=turn, position=place) for place, (text, turn) in enumerate(found)]
 
 
 def split_sentences(text: str) -> list[str]:

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -35,8 +36,7 @@ from festinger.memory.episodes.episode import (
     dialogue_turns,
     episode_from_row,
 )
-from festinger.memory.episodes.repair import SUMMARISE
-from festinger.memory.episodes.store import SUM_UP, find_episode, list_usable_turns, lock_episode
+from festinger.memory.episodes.store import find_episode, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import (
     Summary,
     find_skip_reason,
@@ -44,8 +44,8 @@ from festinger.memory.episodes.summary import (
     summarise_with_model,
     summarise_without_model,
 )
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.intake import RefusalDetail, find_idempotent_result, record_refusal, run_idempotent
+from festinger.memory.jobs import SUM_UP, SUMMARISE
+from festinger.memory.learn.intake import LearnRefusal, find_idempotent_result, record_refusal, run_idempotent
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import (
@@ -55,7 +55,7 @@ from festinger.memory.learn.statement import (
     find_refusal_reason,
     is_supported,
 )
-from festinger.memory.model import Kind
+from festinger.memory.model import Action, Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -99,28 +99,28 @@ def build_lesson_request(
     episode: Episode, lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, trusts: Mapping[Origin, float]
 ) -> LearnRequest:
     """Build the learn request of a lesson, with the origin and trust of its least trusted speaker."""
-    said = [turns[number] for number in lesson.turns if number in turns]
-    only_model = bool(said) and all(turn.origin is Origin.MODEL for turn in said)
+    sources = [turns[number] for number in lesson.turns if number in turns]
+    only_model = bool(sources) and all(turn.origin is Origin.MODEL for turn in sources)
     return LearnRequest(
         text=lesson.content,
         subject=lesson.subject,
         kind=lesson.kind,
-        origin=lesson_origin(said, by_model=lesson.by_model),
+        origin=lesson_origin(sources, by_model=lesson.by_model),
         source=episode.source,
         source_confidence=lesson.confidence,
-        turns=_sources(said, trusts),
+        turns=_sources(sources, trusts),
         # What only the model said already has the model's trust; rewording it takes nothing more off.
         by_model=lesson.by_model and not only_model,
         tags=(DECISION,) if lesson.is_decision else (),
         asked=False,
         episode_id=episode.id,
-        turn_id=said[0].turn_id if said else None,
+        turn_id=sources[0].turn_id if sources else None,
     )
 
 
-def lesson_origin(said: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
+def lesson_origin(turns: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
     """Return the least trusted origin among the speakers. What a model worded is not a person's word."""
-    origins = {turn.origin for turn in said}
+    origins = {turn.origin for turn in turns}
     weakest = next((origin for origin in WEAKEST_FIRST if origin in origins), Origin.MODEL)
     return Origin.MODEL if by_model and weakest in (Origin.PERSON, Origin.SYSTEM) else weakest
 
@@ -129,8 +129,8 @@ def find_lesson_refusal(
     lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, prompts: frozenset[tuple[str, ...]]
 ) -> LearnRefusalReason | None:
     """Why a lesson is refused; None if it is learned."""
-    said = [turns[number].content for number in lesson.turns if number in turns]
-    if not is_supported(lesson.content, said, confidence=lesson.confidence):
+    contents = [turns[number].content for number in lesson.turns if number in turns]
+    if not is_supported(lesson.content, contents, confidence=lesson.confidence):
         return LearnRefusalReason.UNSUPPORTED
     return find_refusal_reason(lesson.content, prompts=prompts)
 
@@ -182,50 +182,47 @@ async def _learn(
 ) -> Learned:
     by_number = {turn.seq: turn for turn in turns}
     trusts = deps.terms(episode.space_id).trusts
-    given = _with_key(build_lesson_request(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
+    request = _with_key(build_lesson_request(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
     reason = find_lesson_refusal(lesson, by_number, prompts=prompts)
     if reason is None:
-        return await learn(deps, episode.place, given)
-    return await _refuse(deps, episode, given, reason)
+        return await learn(deps, episode.place, request)
+    return await _refuse(deps, episode, request, reason)
 
 
-async def _refuse(deps: MemoryDeps, episode: Episode, given: LearnRequest, reason: LearnRefusalReason) -> Learned:
+async def _refuse(deps: MemoryDeps, episode: Episode, request: LearnRequest, reason: LearnRefusalReason) -> Learned:
     async with deps.store.transaction() as transaction:
-        if (done := await find_idempotent_result(deps, transaction, episode.place, given)) is not None:
+        if (done := await find_idempotent_result(deps, transaction, episode.place, request)) is not None:
             return done
-        text = deps.terms(episode.space_id).redact(given.text).text
+        text = deps.terms(episode.space_id).redact(request.text).text
         again = await transaction.maybe(
             Q["refused_before"], space=episode.space_id, session=episode.session_id, text=text
         )
-        named = (
-            RefusalDetail(reason=LearnRefusalReason.DUPLICATE.value, detail=reason.value)
-            if again
-            else RefusalDetail(reason=reason.value)
+        refusal = LearnRefusal(
+            request=request,
+            reason=LearnRefusalReason.DUPLICATE.value if again else reason.value,
+            detail=reason.value if again else "",
         )
-
-        async def operation() -> Learned:
-            return await record_refusal(deps, transaction, episode.place, given, named, at=deps.clock())
-
-        return await run_idempotent(deps, transaction, episode.place, given=given, write=operation)
+        write = partial(record_refusal, deps, transaction, episode.place, refusal)
+        return await run_idempotent(deps, transaction, episode.place, request, write)
 
 
 async def _learn_summary(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> MemoryId | None:
     """Learn the summary as a memory. Extracts are skipped: their statements were learned from the turns."""
     if episode.summarised_by in (BY_EXTRACT, BY_TRANSCRIPT):
         return None
-    said = dialogue_turns(turns)[:MOST_SOURCES]
+    dialogue = dialogue_turns(turns)[:MOST_SOURCES]
     trusts = deps.terms(episode.space_id).trusts
-    given = LearnRequest(
+    request = LearnRequest(
         text=episode.told,
         kind=Kind.EPISODIC,
         origin=Origin.JOB,
         source=episode.source,
-        turns=_sources(said, trusts),
+        turns=_sources(dialogue, trusts),
         by_model=episode.summarised_by not in UNWORDED,
         event_time=episode.opened_at,
         episode_id=episode.id,
     )
-    learned = await learn(deps, episode.place, _with_key(given, f"{episode.source}:summary"))
+    learned = await learn(deps, episode.place, _with_key(request, f"{episode.source}:summary"))
     return learned.memory.id if learned.memory else None
 
 
@@ -269,13 +266,13 @@ async def _finish(deps: MemoryDeps, episode: Episode, learned: Sequence[Learned]
         ids = [
             (each.memory.id, mark) for each, mark in zip(learned, decided, strict=False) if each in kept and each.memory
         ]
-        said = await transaction.all(
+        sightings = await transaction.all(
             Q["learned_from_turns"],
             space=episode.space_id,
             session=episode.session_id,
             turns=[turn.turn_id for turn in await list_usable_turns(transaction, episode.space_id, episode.id)],
         )
-        ids += [(row["id"], DECISION in row["tags"]) for row in said]
+        ids += [(row["id"], DECISION in row["tags"]) for row in sightings]
         await link_to_episode(
             transaction, present, "memory", [id_ for id_, mark in ids if not mark], relation="learnt", at=now
         )
@@ -316,12 +313,12 @@ async def _emit_summarised(
     )
 
 
-def _sources(said: Sequence[EpisodeTurn], trusts: Mapping[Origin, float]) -> tuple[SourceTurn, ...]:
-    return tuple(SourceTurn(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in said)
+def _sources(turns: Sequence[EpisodeTurn], trusts: Mapping[Origin, float]) -> tuple[SourceTurn, ...]:
+    return tuple(SourceTurn(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in turns)
 
 
-def _with_key(given: LearnRequest, key: str) -> LearnRequest:
-    return replace(given, key=key)
+def _with_key(request: LearnRequest, key: str) -> LearnRequest:
+    return replace(request, key=key)
 
 
 log = structlog.get_logger(room="memory")
@@ -356,8 +353,8 @@ async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     if ended is None:
         return await _finish_lessons(deps, space, episode)
     model = None if is_short_conversation(ended.turns) else await deps.writer(space)
-    said = await _ask_model(deps, model, ended) if model else None
-    return await _save_summary(deps, ended, said or _extract_summary(ended))
+    summary = await _ask_model(deps, model, ended) if model else None
+    return await _save_summary(deps, ended, summary or _extract_summary(ended))
 
 
 async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
@@ -417,33 +414,35 @@ async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Su
         return None
 
 
-async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, said: Summary) -> Episode:
+async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, summary: Summary) -> Episode:
     """Store a summary unless there is one, then learn the lessons."""
     deps.step("summed up")
     async with deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, said))
-        if row is None and said.by not in OWN_WORDS:
+        row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, summary))
+        if row is None and summary.by not in OWN_WORDS:
             taken = _extract_summary(ended)
-            row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, said, was=taken))
+            row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, summary, was=taken))
     deps.step("summary kept")
     return await _finish_lessons(deps, ended.episode.space_id, ended.episode.id)
 
 
-def _columns(deps: MemoryDeps, ended: ClosedEpisode, said: Summary, *, was: Summary | None = None) -> dict[str, object]:
+def _columns(
+    deps: MemoryDeps, ended: ClosedEpisode, summary: Summary, *, was: Summary | None = None
+) -> dict[str, object]:
     columns: dict[str, object] = {
         "space": ended.episode.space_id,
         "id": ended.episode.id,
-        "title": said.title,
-        "summary": said.summary,
-        "by": said.by,
-        "outcome": said.outcome,
-        "topics": list(said.topics),
-        "prompt_hash": said.prompt_hash,
+        "title": summary.title,
+        "summary": summary.summary,
+        "by": summary.by,
+        "outcome": summary.outcome,
+        "topics": list(summary.topics),
+        "prompt_hash": summary.prompt_hash,
         "at": deps.clock(),
     }
     if was is not None:
         return columns | {"was_title": was.title}
-    return columns | {"lessons": json.dumps([lesson.as_json() for lesson in said.lessons])}
+    return columns | {"lessons": json.dumps([lesson.as_json() for lesson in summary.lessons])}
 
 
 async def _finish_lessons(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:

@@ -19,16 +19,14 @@ from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, Ep
 from festinger.memory.episodes.store import list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import summarise_without_model
 from festinger.memory.erasure.selector import Selector
+from festinger.memory.jobs import EMBED, SUMMARISE
 from festinger.memory.learn.statement import fold_hash, gist_hash
-from festinger.memory.learn.store import EMBED
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
 
 Q = queries_of("festinger.memory")
-
-SUMMARISE = "summarise_episode"
-"""The job that asks a model for a summary."""
 
 
 async def find_turns_by_words(
@@ -48,18 +46,18 @@ async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: Spa
     turns = await list_usable_turns(transaction, space, episode)
     if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    said = summarise_without_model(turns)
+    summary = summarise_without_model(turns)
     row = await transaction.one(
         Q["retell_episode"],
         space=space,
         id=episode,
-        title=said.title,
-        summary=said.summary,
-        by=said.by,
+        title=summary.title,
+        summary=summary.summary,
+        by=summary.by,
         at=deps.clock(),
     )
     await update_summary_memory(deps, transaction, episode_from_row(row))
-    if said.by == BY_EXTRACT:
+    if summary.by == BY_EXTRACT:
         await deps.ask(transaction, SUMMARISE, space=space, episode=str(episode))
     return True
 
@@ -100,11 +98,7 @@ class TurnExclusionResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the JSON kept in the change. The text of turns is kept by the turns alone."""
-        return {
-            "turns": [str(each) for each in self.turns],
-            "episodes": list(self.episodes),
-            "memories": list(self.memories),
-        }
+        return record_json(self)
 
 
 async def exclude_turns(
@@ -121,10 +115,10 @@ async def exclude_turns(
     memories: list[Image] = []
     for episode in sorted(set(touched.values())):
         was = await transaction.one(Q["image_episode"], space=space, id=episode)
-        said = await transaction.all(Q["image_memories"], space=space, memories=[was["memory_id"]])
+        images = await transaction.all(Q["image_memories"], space=space, memories=[was["memory_id"]])
         if await rebuild_summary(deps, transaction, space, episode):
             episodes.append(was["image"])
-            memories += [row["image"] for row in said]
+            memories += [row["image"] for row in images]
     return TurnExclusionResult(turns=tuple(sorted(touched)), episodes=tuple(episodes), memories=tuple(memories))
 
 

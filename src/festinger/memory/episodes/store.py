@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import aware, iso
+from festinger.clock import aware
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
-from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId
+from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import (
     ORIGINS,
@@ -30,8 +30,9 @@ from festinger.memory.episodes.episode import (
     episode_from_row,
     turn_from_row,
 )
+from festinger.memory.jobs import SUM_UP
 from festinger.memory.learn.statement import redact_input
-from festinger.memory.model import Scope
+from festinger.records import parse_choice, record_json
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -44,9 +45,6 @@ LONGEST_TURN = 1_000_000
 LONGEST_TITLE = 200
 LONGEST_SUMMARY = 4_000
 STALE_AT_ONCE = 100
-
-SUM_UP = "sum_up_episode"
-"""The job that summarizes by extract when the model was too slow, and keeps the summary memory up to date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,15 +68,15 @@ class AppendResult:
 
 
 async def open_episode(
-    deps: MemoryDeps, place: Scope, *, title: str | None = None, evaluation: bool = False
+    deps: MemoryDeps, scope: Scope, *, title: str | None = None, evaluation: bool = False
 ) -> Episode:
     """Return the open episode of a session, or start one."""
-    _check_session(place)
+    _check_session(scope)
     async with deps.store.transaction() as transaction:
-        found = await _lock_open_episode(transaction, place)
+        found = await _lock_open_episode(transaction, scope)
         if found is None:
             return await _start_episode(
-                deps, transaction, place, at=deps.clock(), title=_clean_title(title), evaluation=evaluation
+                deps, transaction, scope, at=deps.clock(), title=_clean_title(title), evaluation=evaluation
             )
         if title is None or found.title is not None:
             return found
@@ -87,7 +85,7 @@ async def open_episode(
 
 async def append_turn(
     deps: MemoryDeps,
-    place: Scope,
+    scope: Scope,
     role: str,
     content: str,
     *,
@@ -97,8 +95,8 @@ async def append_turn(
     at: datetime | None = None,
 ) -> AppendResult:
     """Append a turn to the episode of its session, opening one if none is open."""
-    known = _role(role)
-    said = TurnInput(
+    known = parse_choice(TurnRole, role, "role", hint="The roles are")
+    turn = TurnInput(
         role=known,
         content=content,
         origin=origin or ORIGINS[known],
@@ -107,48 +105,48 @@ async def append_turn(
         surfaced=tuple(surfaced),
     )
     async with deps.store.transaction() as transaction:
-        return await append_turn_in_transaction(deps, transaction, place, said)
+        return await append_turn_in_transaction(deps, transaction, scope, turn)
 
 
 async def append_turn_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, said: TurnInput
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, message: TurnInput
 ) -> AppendResult:
     """Append a turn in the caller's transaction."""
-    _check_session(place)
-    _check_words(said.content)
-    row = await transaction.maybe(Q["known_turn"], space=place.space, turn=said.turn_id)
+    _check_session(scope)
+    _check_words(message.content)
+    row = await transaction.maybe(Q["known_turn"], space=scope.space, turn=message.turn_id)
     if row is not None:
-        return AppendResult(episode=await find_episode(transaction, place.space, row["episode_id"]), turn=None)
-    episode = await _episode_for(deps, transaction, place, at=said.at)
-    content = await _clean_turn(deps, transaction, episode, said)
+        return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
+    episode = await _episode_for(deps, transaction, scope, at=message.at)
+    content = await _clean_turn(deps, transaction, episode, message)
     if not content:
         return AppendResult(episode=episode, turn=None)
     seq = episode.turns + 1
     await transaction.run(
         Q["put_turn"],
-        space=place.space,
+        space=scope.space,
         episode=episode.id,
         seq=seq,
-        turn=said.turn_id,
-        at=said.at,
-        role=said.role.value,
-        origin=said.origin.value,
+        turn=message.turn_id,
+        at=message.at,
+        role=message.role.value,
+        origin=message.origin.value,
         content=content,
-        surfaced=list(said.surfaced),
+        surfaced=list(message.surfaced),
     )
     grown = episode_from_row(
-        await transaction.one(Q["grow_episode"], space=place.space, id=episode.id, turns=seq, at=said.at)
+        await transaction.one(Q["grow_episode"], space=scope.space, id=episode.id, turns=seq, at=message.at)
     )
-    if seq >= deps.terms(place.space).episodes.max_turns:
+    if seq >= deps.terms(scope.space).episodes.max_turns:
         grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
     turn = EpisodeTurn(
         seq=seq,
-        turn_id=said.turn_id,
-        at=said.at,
-        role=said.role,
-        origin=said.origin,
+        turn_id=message.turn_id,
+        at=message.at,
+        role=message.role,
+        origin=message.origin,
         content=content,
-        surfaced=said.surfaced,
+        surfaced=message.surfaced,
     )
     return AppendResult(episode=grown, turn=turn)
 
@@ -225,32 +223,32 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
     return episode_from_row(row)
 
 
-async def _episode_for(deps: MemoryDeps, transaction: Transaction, place: Scope, *, at: datetime) -> Episode:
+async def _episode_for(deps: MemoryDeps, transaction: Transaction, scope: Scope, *, at: datetime) -> Episode:
     """Return the open episode for a turn at a given time."""
-    found = await _lock_open_episode(transaction, place)
+    found = await _lock_open_episode(transaction, scope)
     if found is not None:
-        ended = find_closing_reason(found, at=at, terms=deps.terms(place.space).episodes)
+        ended = find_closing_reason(found, at=at, terms=deps.terms(scope.space).episodes)
         if ended is None:
             return found
         await _end_episode(deps, transaction, found, ended)
-    return await _start_episode(deps, transaction, place, at=at)
+    return await _start_episode(deps, transaction, scope, at=at)
 
 
-async def _lock_open_episode(transaction: Transaction, place: Scope) -> Episode | None:
-    row = await transaction.maybe(Q["lock_open_episode"], space=place.space, agent=place.agent, session=place.session)
+async def _lock_open_episode(transaction: Transaction, scope: Scope) -> Episode | None:
+    row = await transaction.maybe(Q["lock_open_episode"], space=scope.space, agent=scope.agent, session=scope.session)
     return episode_from_row(row) if row else None
 
 
 async def _start_episode(
     deps: MemoryDeps,
     transaction: Transaction,
-    place: Scope,
+    scope: Scope,
     *,
     at: datetime,
     title: str | None = None,
     evaluation: bool = False,
 ) -> Episode:
-    who = {"space": place.space, "agent": place.agent, "session": place.session}
+    who = {"space": scope.space, "agent": scope.agent, "session": scope.session}
     last = await transaction.maybe(Q["last_episode"], **who)
     row = await transaction.maybe(
         Q["open_episode"],
@@ -263,7 +261,7 @@ async def _start_episode(
     )
     if row is None:
         # Another writer opened it at the same moment.
-        found = await _lock_open_episode(transaction, place)
+        found = await _lock_open_episode(transaction, scope)
         if found is None:
             raise FestingerError("An episode was opened and closed again at the same moment.")
         return found
@@ -290,14 +288,14 @@ async def _set_title(transaction: Transaction, episode: Episode, *, title: str |
     return episode_from_row(row)
 
 
-async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, said: TurnInput) -> str:
+async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, turn: TurnInput) -> str:
     """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text."""
     redact = deps.terms(episode.space_id).redact
-    text = redact_input(said.content, deps.without_blocks, redact=redact).text
-    if said.role is not TurnRole.USER or not text:
+    text = redact_input(turn.content, deps.without_blocks, redact=redact).text
+    if turn.role is not TurnRole.USER or not text:
         return text
     rows = await transaction.all(
-        Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(said.surfaced)
+        Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(turn.surfaced)
     )
     text = remove_copies(text, build_all_shingles(row["content"] for row in rows)) if rows else text
     return remove_echoes(text, await load_session_notes(transaction, episode.space_id, episode.session_id))
@@ -317,22 +315,14 @@ async def _emit_episode_event(
     )
 
 
-def _check_session(place: Scope) -> None:
-    if not place.session:
+def _check_session(scope: Scope) -> None:
+    if not scope.session:
         raise BadInput("An episode belongs to a session.", hint="Name the session.")
 
 
 def _check_words(content: str) -> None:
     if len(content) > LONGEST_TURN or "\x00" in content:
         raise BadInput(f"A turn is text of at most {LONGEST_TURN:,} characters.")
-
-
-def _role(name: str) -> TurnRole:
-    try:
-        return TurnRole(name)
-    except ValueError as error:
-        known = ", ".join(f"`{role}`" for role in TurnRole)
-        raise BadInput(f"`{name[:40]}` is no role.", hint=f"The roles are {known}.") from error
 
 
 def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
@@ -350,20 +340,20 @@ LOOKED_BACK = 10
 
 async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Event) -> int:
     """Append a captured exchange to the episode of its session; return how many turns are new."""
-    said = event.payload
-    ids = [UUID(each["id"]) for each in said["messages"]]
-    ids += [UUID(said["reply"])] if said["reply"] else []
+    payload = event.payload
+    ids = [UUID(each["id"]) for each in payload["messages"]]
+    ids += [UUID(payload["reply"])] if payload["reply"] else []
     kept = await load_messages(transaction, event.space, ids)
     found = [kept[each] for each in ids if each in kept]
     if not found:
         return 0
-    place = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(said["session"]))
+    scope = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(payload["session"]))
     surfaced = await _surfaced(transaction, event)
     carrier = _find_context_message(found)
     new = 0
     for message in found:
         brought = surfaced if message.id == carrier else ()
-        done = await append_turn_in_transaction(deps, transaction, place, _build_turn_input(message, brought))
+        done = await append_turn_in_transaction(deps, transaction, scope, _build_turn_input(message, brought))
         new += done.turn is not None
     return new
 
@@ -390,7 +380,7 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
     recollection = event.payload["recollection"]
     if not recollection:
         return ()
-    told = await event_history(
+    events = await event_history(
         transaction,
         space=event.space,
         subject=event.subject,
@@ -398,7 +388,7 @@ async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, .
         before=event.seq,
         limit=LOOKED_BACK,
     )
-    same = [each.payload["notes"] for each in told if each.payload["recollection"] == recollection]
+    same = [each.payload["notes"] for each in events if each.payload["recollection"] == recollection]
     return tuple(memory for notes in same[:1] for note in notes for memory in _note_memory_ids(note))
 
 
@@ -421,7 +411,7 @@ class EpisodeLink:
     at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        return {"target": self.target, "id": str(self.target_id), "relation": self.relation, "at": iso(self.at)}
+        return record_json(self, target_id="id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,11 +423,7 @@ class EpisodeDetails:
     ties: tuple[EpisodeLink, ...]
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "episode": self.episode.as_json(),
-            "turns": [turn.as_json() for turn in self.turns],
-            "links": [tie.as_json() for tie in self.ties],
-        }
+        return record_json(self, ties="links")
 
 
 async def get_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:

@@ -87,11 +87,11 @@ def extract_summary(turns: Sequence[EpisodeTurn]) -> str:
     first = next((turn.seq for turn in dialogue_turns(turns) if turn.role is TurnRole.USER), 0)
     again = _repeats(found)
     by_weight = sorted(
-        found, key=lambda each: (each.place in again, -_weight(each, first=first, last=last), each.place)
+        found, key=lambda each: (each.position in again, -_weight(each, first=first, last=last), each.position)
     )
-    chosen = sorted(_select_sentences(by_weight), key=lambda each: each.place)
-    told = " ".join(each.text for each in chosen) or " ".join(format_transcript(turns).split()[:MOST_WORDS])
-    return told[:LONGEST_SUMMARY]
+    chosen = sorted(_select_sentences(by_weight), key=lambda each: each.position)
+    summary = " ".join(each.text for each in chosen) or " ".join(format_transcript(turns).split()[:MOST_WORDS])
+    return summary[:LONGEST_SUMMARY]
 
 
 def _repeats(found: Sequence[TurnSentence]) -> set[int]:
@@ -101,16 +101,16 @@ def _repeats(found: Sequence[TurnSentence]) -> set[int]:
     for sentence in found:
         words = fold(sentence.text)
         if words in known:
-            again.add(sentence.place)
+            again.add(sentence.position)
         known.add(words)
     return again
 
 
 def extract_title(turns: Sequence[EpisodeTurn]) -> str:
     """Join the rarest words of the first request, in order."""
-    told = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
-    asked = [turn for turn in told if turn.role is TurnRole.USER and split_words(turn.content)]
-    request = (asked or told)[0]
+    spoken = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
+    asked = [turn for turn in spoken if turn.role is TurnRole.USER and split_words(turn.content)]
+    request = (asked or spoken)[0]
     words = split_words(request.content)
     chosen = sorted(range(len(words)), key=lambda at: (-word_rarity(words[at]), at))[:TITLE_MOST]
     return (
@@ -144,7 +144,7 @@ def _select_sentences(by_weight: Sequence[TurnSentence]) -> list[TurnSentence]:
 
 
 def _cut(sentence: TurnSentence, words: int) -> TurnSentence:
-    return TurnSentence(text=" ".join(sentence.text.split()[:words]), turn=sentence.turn, place=sentence.place)
+    return TurnSentence(text=" ".join(sentence.text.split()[:words]), turn=sentence.turn, position=sentence.position)
 
 
 MOST_FACTS = 100
@@ -213,15 +213,15 @@ def summarise_without_model(turns: Sequence[EpisodeTurn]) -> Summary:
 async def summarise_with_model(model: Model, turns: Sequence[EpisodeTurn], *, most: int) -> Summary:
     """Summarize with a model. Raises the model's errors."""
     answer = await model.answer([build_summary_prompt(turns, most=most)], EpisodeSummaryAnswer)
-    said = answer.value
+    value = answer.value
     return Summary(
-        title=said.title,
-        summary=said.summary,
+        title=value.title,
+        summary=value.summary,
         by=answer.model,
-        outcome=said.outcome,
-        topics=tuple(dict.fromkeys(topic.strip() for topic in said.topics if topic.strip())),
+        outcome=value.outcome,
+        topics=tuple(dict.fromkeys(topic.strip() for topic in value.topics if topic.strip())),
         prompt_hash=answer.prompt_hash,
-        lessons=tuple(_lesson(fact) for fact in said.facts[:most]),
+        lessons=tuple(_lesson(fact) for fact in value.facts[:most]),
     )
 
 

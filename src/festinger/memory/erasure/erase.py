@@ -33,6 +33,7 @@ from festinger.memory.changes import (
     find_linked_ids,
     find_memories,
     lock_memories_in_order,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import IsForgotten, MemoryDeps
@@ -41,9 +42,10 @@ from festinger.memory.episodes.repair import find_turns_by_words
 from festinger.memory.episodes.repair import rebuild_summary as retell_episode
 from festinger.memory.erasure.replay import replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
-from festinger.memory.learn.statement import ParsedStatement, fold_hash, gist_hash
-from festinger.memory.learn.write import lock_owners
+from festinger.memory.jobs import FORGET_SAID, REMAKE, VACUUM
+from festinger.memory.learn.statement import Statement, fold_hash, gist_hash
 from festinger.memory.model import Memory, Status
+from festinger.records import record_json
 from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -95,25 +97,26 @@ async def store_bans(transaction: Transaction, made: Iterable[ErasureEntry]) -> 
 def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
     """Build the port that learning uses to check for bans."""
 
-    async def is_forgotten(transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]) -> list[bool]:
-        marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in said]
+    async def is_forgotten(transaction: Transaction, space: SpaceId, statements: Sequence[Statement]) -> list[bool]:
+        marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in statements]
         rows = await transaction.all(Q["find_bans"], space=space, marks=sorted(frozenset().union(*marks)))
         banned = {row["mark"] for row in rows}
-        anew = [own & banned for own, each in zip(marks, said, strict=True) if is_relearn_request(each)]
+        anew = [own & banned for own, each in zip(marks, statements, strict=True) if is_relearn_request(each)]
         if lifted := frozenset().union(*anew):
-            at = max(each.at for each in said)
+            at = max(each.at for each in statements)
             made = [ErasureEntry(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
             await write_bans(transaction, ledger, made)
         return [
-            not own.isdisjoint(banned) and not is_relearn_request(each) for own, each in zip(marks, said, strict=True)
+            not own.isdisjoint(banned) and not is_relearn_request(each)
+            for own, each in zip(marks, statements, strict=True)
         ]
 
     return is_forgotten
 
 
-def is_relearn_request(said: ParsedStatement) -> bool:
+def is_relearn_request(statement: Statement) -> bool:
     """Whether a person deliberately states it, which lifts a ban."""
-    return said.origin is Origin.PERSON and said.given.asked
+    return statement.origin is Origin.PERSON and statement.request.asked
 
 
 async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:
@@ -143,11 +146,6 @@ def _cut(text: str, patterns: Iterable[ErasurePattern]) -> str:
     return text
 
 
-REMAKE = "remake_memory"
-"""The job that rewords a memory from its remaining sources."""
-FORGET_SAID = "forget_said"
-"""The job that erases what the world extracted from a message."""
-VACUUM = "vacuum_forgotten"
 EVENT_IDS = 100
 """Ids per event."""
 
@@ -198,9 +196,7 @@ class ErasureReport:
     dry_run: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        lists = ("erased", "derived", "remade", "trimmed", "predecessors", "retold")
-        shown: dict[str, Any] = {name: [str(each) for each in getattr(self, name)] for name in lists}
-        return shown | {"rows": dict(self.rows), "dry_run": self.dry_run}
+        return record_json(self)
 
 
 class _ErasureDryRun(Exception):
@@ -246,14 +242,14 @@ async def forget_in_transaction(
     await lock_memories_in_order(transaction, space, [*erased, *remade, *meant.sightings])
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
-    said = await list_wordings(transaction, space, sorted(erased), cut_off)
+    worded = await list_wordings(transaction, space, sorted(erased), cut_off)
     if not dry_run:
-        await _ban_wordings(eraser, transaction, space, said)
+        await _ban_wordings(eraser, transaction, space, worded)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
     predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=deps.clock())
     for memory in trimmed:
         await replay_memory(deps, transaction, space, memory)
-    wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, said)))
+    wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, worded)))
     turns = await find_turns_by_words(transaction, space, wordings)
     messages = await find_messages_with(transaction, space, wordings)
     rows += await erase_words(transaction, space, wordings)
@@ -262,7 +258,7 @@ async def forget_in_transaction(
     if not dry_run and (files := await eraser.outside(wordings)):
         rows["spool"] += files
     await _quarantine(deps, transaction, space, sorted(remade), by=by)
-    said_in = {str(turn) for each in said for turn in each["turns"]} | {str(each) for each in messages}
+    said_in = {str(turn) for each in worded for turn in each["turns"]} | {str(each) for each in messages}
     for let_go in eraser.rooms if erased else ():
         await let_go(transaction, space, sorted(erased))
     cited = {*erased, *map(UUID, said_in), *turns, *meant.cited, *await _list_whole_episodes(transaction, space, meant)}
@@ -313,11 +309,11 @@ async def _list_whole_episodes(transaction: Transaction, space: SpaceId, meant: 
 
 
 async def _find_unshared_wordings(
-    transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
+    transaction: Transaction, space: SpaceId, rows: Iterable[Mapping[str, Any]]
 ) -> list[str]:
     """Return the wordings that nobody else used; what others said too stays in their words."""
     gone: list[str] = []
-    for each in said:
+    for each in rows:
         left = [] if each["whole"] else await transaction.all(Q["voices_of"], space=space, memory=each["id"])
         others = {fold_hash(row["wording"]) for row in left}
         gone += [wording for wording in each["wordings"] if fold_hash(wording) not in others]
@@ -325,12 +321,12 @@ async def _find_unshared_wordings(
 
 
 async def _ban_wordings(
-    eraser: ErasureDeps, transaction: Transaction, space: SpaceId, said: Iterable[Mapping[str, Any]]
+    eraser: ErasureDeps, transaction: Transaction, space: SpaceId, rows: Iterable[Mapping[str, Any]]
 ) -> None:
     now = eraser.deps.clock()
     made = [
         entry
-        for each in said
+        for each in rows
         if each["whole"]
         for entry in build_ledger_entries(eraser.ledger, space, each["id"], each["wordings"], at=now)
     ]
@@ -397,12 +393,12 @@ async def reapply_ledger(transaction: Transaction, entries: Sequence[ErasureEntr
     for space in sorted({entry.space for entry in entries}):
         mine = [entry for entry in entries if entry.space == space]
         ids = sorted({MemoryId(UUID(entry.id)) for entry in mine if entry.kind == MEMORY})
-        said = await list_wordings(transaction, SpaceId(space), ids)
-        found, rows = [each["id"] for each in said], Counter[str]()
+        wordings = await list_wordings(transaction, SpaceId(space), ids)
+        found, rows = [each["id"] for each in wordings], Counter[str]()
         at = max(entry.at for entry in mine)
         await erase_rows(transaction, SpaceId(space), found, rows, at=at)
         await erase_words(
-            transaction, SpaceId(space), build_erasure_patterns(w for each in said for w in each["wordings"])
+            transaction, SpaceId(space), build_erasure_patterns(w for each in wordings for w in each["wordings"])
         )
         if await transaction.maybe(Q["space_is_there"], space=space):
             await store_bans(transaction, mine)

@@ -23,15 +23,17 @@ from festinger.memory.changes import (
     changes_of,
     find_memories,
     lock_memories_in_order,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.repair import TurnExclusionResult, exclude_turns, reinstate_turns
-from festinger.memory.erasure.erase import REMAKE, ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
+from festinger.memory.erasure.erase import ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
 from festinger.memory.erasure.replay import REPAIRED, replay_memory
 from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
-from festinger.memory.learn.write import lock_owners
+from festinger.memory.jobs import REMAKE
 from festinger.memory.model import LIVE
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import build_erasure_patterns
@@ -90,14 +92,7 @@ class RepairReport:
         return counts | {"conflicts": self.conflicts, "elsewhere": self.elsewhere}
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            **{name: [str(each) for each in getattr(self, name)] for name in _LISTS},
-            "conflicts": self.conflicts,
-            "elsewhere": self.elsewhere,
-            "change": str(self.change) if self.change else None,
-            "forgotten": self.forgotten.as_json() if self.forgotten else None,
-            "dry_run": self.dry_run,
-        }
+        return record_json(self)
 
 
 _LISTS = ("locked", "restored", "retold", "remade", "summaries")
@@ -179,7 +174,7 @@ async def _repair(
     await _undo_changes(work, everybody)
     conflicts = await withdraw_memory_conflicts(transaction, space, sorted(bad), by=by, at=deps.clock())
     await _release_held_memories(work, conflicts)
-    sightings = [each for said in meant.sightings.values() for each in said]
+    sightings = [each for group in meant.sightings.values() for each in group]
     await work.run("take_back_sightings", ids=sightings, because=REPAIRED)
     await work.run("take_back_confirmations", sightings=[str(each) for each in sightings], at=deps.clock(), by=by)
     await _quarantine(work, sorted(bad), sorted(remade))
@@ -318,8 +313,8 @@ async def _quarantine(work: _MemoryRepair, bad: Sequence[MemoryId], remade: Sequ
 
 async def _exclude_turns(work: _MemoryRepair, selector: Selector) -> TurnExclusionResult:
     """Rebuild episode summaries without the source and what it taught."""
-    said = await list_wordings(work.transaction, work.space, sorted(work.bad))
-    wordings = list(build_erasure_patterns(wording for each in said for wording in each["wordings"]))
+    rows = await list_wordings(work.transaction, work.space, sorted(work.bad))
+    wordings = list(build_erasure_patterns(wording for each in rows for wording in each["wordings"]))
     return await exclude_turns(work.deps, work.transaction, work.space, selector, wordings)
 
 

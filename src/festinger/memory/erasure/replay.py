@@ -104,7 +104,7 @@ def replay_belief(
     """Replay everything. `cap` is the highest confidence that causes with little trust reach."""
     start = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
     own = sorted((each for each in voices if each.moved_by is None), key=lambda each: (each.at, each.id))
-    told = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
+    result = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
     heard = [each for each in own[:1] if each.because is None]
     happened: list[tuple[datetime, int, ReplaySighting | BeliefShift | ReplayMerge]] = [
         *((each.at, 1, each) for each in own[1:]),
@@ -113,28 +113,28 @@ def replay_belief(
     ]
     for _, _, each in sorted(happened, key=lambda entry: entry[:2]):
         if isinstance(each, ReplaySighting):
-            told = _add_sighting(told, each, heard, status=status, cap=cap)
+            result = _add_sighting(result, each, heard, status=status, cap=cap)
         elif isinstance(each, ReplayMerge):
-            told = _add_merge(told, each, immutable=immutable)
+            result = _add_merge(result, each, immutable=immutable)
             heard += [voice for voice in voices if voice.moved_by == each.id and voice.because is None]
         else:
-            told = replace(told, belief=apply_shift(told.belief, each))
-    return told
+            result = replace(result, belief=apply_shift(result.belief, each))
+    return result
 
 
 def _add_sighting(
-    told: MemoryReplayResult, voice: ReplaySighting, heard: list[ReplaySighting], *, status: Status, cap: float
+    result: MemoryReplayResult, voice: ReplaySighting, heard: list[ReplaySighting], *, status: Status, cap: float
 ) -> MemoryReplayResult:
     because = _find_uncounted_reason(voice, heard, status)
-    told = replace(told, uncounted={**told.uncounted, voice.id: because})
+    result = replace(result, uncounted={**result.uncounted, voice.id: because})
     if because == MemoryUncountedReason.QUARANTINED and status is not Status.QUARANTINED:
-        return told
-    told = replace(told, confirmations=told.confirmations + 1, last_confirmed=voice.at)
+        return result
+    result = replace(result, confirmations=result.confirmations + 1, last_confirmed=voice.at)
     if because is not None:
-        return told
+        return result
     heard.append(voice)
-    belief = corroborate_belief(told.belief, trust=voice.trust, origin=voice.origin, cap=cap)
-    return replace(told, belief=belief, causes=told.causes + 1)
+    belief = corroborate_belief(result.belief, trust=voice.trust, origin=voice.origin, cap=cap)
+    return replace(result, belief=belief, causes=result.causes + 1)
 
 
 def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting], status: Status) -> str | None:
@@ -147,14 +147,14 @@ def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting
     return find_uncounted_reason(CauseCounts(of_cause=same, of_agent_today=len(today)))
 
 
-def _add_merge(told: MemoryReplayResult, merged: ReplayMerge, *, immutable: bool) -> MemoryReplayResult:
+def _add_merge(result: MemoryReplayResult, merged: ReplayMerge, *, immutable: bool) -> MemoryReplayResult:
     duplicate = merged.duplicate
-    weight = merge_weights(told.belief.weight, duplicate.belief.weight, immutable=immutable)
+    weight = merge_weights(result.belief.weight, duplicate.belief.weight, immutable=immutable)
     return replace(
-        told,
-        belief=replace(told.belief, weight=weight),
-        causes=told.causes + duplicate.causes,
-        confirmations=told.confirmations + duplicate.confirmations + 1,
+        result,
+        belief=replace(result.belief, weight=weight),
+        causes=result.causes + duplicate.causes,
+        confirmations=result.confirmations + duplicate.confirmations + 1,
     )
 
 
@@ -178,14 +178,14 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
     """Recompute a memory from its remaining sightings; the caller has removed the others."""
     found = await lock_memory(transaction, space, memory)
     rows = await transaction.all(Q["voices_of"], space=space, memory=memory)
-    told = await _replay_sightings(deps, transaction, found, rows)
+    result = await _replay_sightings(deps, transaction, found, rows)
     first = next((row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED), None)
     if first is not None and first["id"] != found.id and _lacks_first_sighting(found, rows):
         await _reset_first_sighting(transaction, found, first)
     await _refill_details(transaction, found, rows)
     changed = [
         {"space": space, "id": id_, "counted": because is None, "because": because}
-        for id_, because in told.uncounted.items()
+        for id_, because in result.uncounted.items()
         if any(row["id"] == id_ and row["because"] != because for row in rows)
     ]
     if changed:
@@ -194,11 +194,11 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
         Q["put_retold"],
         space=space,
         id=memory,
-        causes=told.causes,
-        confirmations=told.confirmations,
-        last_confirmed=told.last_confirmed,
+        causes=result.causes,
+        confirmations=result.confirmations,
+        last_confirmed=result.last_confirmed,
         at=deps.clock(),
-        **belief_columns(told.belief),
+        **belief_columns(result.belief),
     )
     return await lock_memory(transaction, space, memory)
 
@@ -207,15 +207,15 @@ def _lacks_first_sighting(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> 
     return not any(row["id"] == memory.id and row["because"] != REPAIRED for row in rows)
 
 
-def fill_details(told: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def fill_details(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Derive subject, time and tags from the sightings in order: first value wins, tags are united."""
     kept: dict[str, Any] = {}
     for name in ("subject", "subject_key", "event_time"):
-        kept[name] = next((each[name] for each in told if each[name] is not None), None)
-    tags = list(told[0]["tags"]) if told else []
-    later = {tag for each in told[1:] for tag in each["tags"]}
+        kept[name] = next((each[name] for each in details if each[name] is not None), None)
+    tags = list(details[0]["tags"]) if details else []
+    later = {tag for each in details[1:] for tag in each["tags"]}
     # Learning keeps the order of the first sighting's tags; later sightings sort them.
-    return kept | {"tags": sorted({*tags, *later}) if told[1:] else tags}
+    return kept | {"tags": sorted({*tags, *later}) if details[1:] else tags}
 
 
 async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -225,8 +225,8 @@ async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequen
     is_edited = any(each.op is MemoryChangeOp.EDIT and each.undone_at is None for each in changes)
     if not left or is_edited or any(row["told"] is None for row in left):
         return
-    told = [row["told"] for row in left if row["because"] != MemoryUncountedReason.QUARANTINED or row is left[0]]
-    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **fill_details(told))
+    details = [row["told"] for row in left if row["because"] != MemoryUncountedReason.QUARANTINED or row is left[0]]
+    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **fill_details(details))
 
 
 async def _reset_first_sighting(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:
@@ -288,8 +288,8 @@ async def _build_merge(
     moves = [
         _build_shift(each, duplicate) for each in earlier if each.op is MemoryChangeOp.WEIGHT and each.at <= change.at
     ]
-    told = replay_belief(mine, status=Status.ACTIVE, immutable=False, cap=cap, moves=moves)
-    return ReplayMerge(id=change.id, at=change.at, duplicate=told)
+    result = replay_belief(mine, status=Status.ACTIVE, immutable=False, cap=cap, moves=moves)
+    return ReplayMerge(id=change.id, at=change.at, duplicate=result)
 
 
 def _build_shift(change: Change, memory: MemoryId) -> BeliefShift:

@@ -98,12 +98,12 @@ async def find_erasure_targets(transaction: Transaction, space: SpaceId, selecto
     if not selector.names_a_place:
         return ErasureTargets(whole=frozenset(named or ()), sightings={}, with_twins=True)
     rows = await transaction.all(Q["said_there"], space=space, **selector.place_and_time)
-    said = [row for row in rows if named is None or row["home"] in named]
-    there = Counter(row["home"] for row in said)
-    held = sorted({row["memory_id"] for row in said})
+    chosen = [row for row in rows if named is None or row["home"] in named]
+    there = Counter(row["home"] for row in chosen)
+    held = sorted({row["memory_id"] for row in chosen})
     totals = await transaction.all(Q["sightings_by_home"], space=space, memories=held) if held else []
     sightings: dict[MemoryId, list[UUID]] = {}
-    for row in said:
+    for row in chosen:
         sightings.setdefault(row["memory_id"], []).append(row["id"])
     return ErasureTargets(
         whole=frozenset(row["home"] for row in totals if there[row["home"]] == row["said"]),

@@ -55,7 +55,7 @@ class Clause:
     start: int
     sentence: str
     """The whole sentence that contains it."""
-    place: int
+    position: int
     """Number of sentences before it in the message."""
     before: str = ""
     """The preceding sentence."""
@@ -75,7 +75,7 @@ def split_clauses(message: str) -> list[Clause]:
                         text=text,
                         start=start + offset,
                         sentence=sentence,
-                        place=place,
+                        position=place,
                         before=before,
                         head=head or _head_within(sentence, offset),
                     )
@@ -243,7 +243,7 @@ def _context(clause: Clause) -> Iterator[str]:
         head = shapes_of(clause.head)
         yield "behind a colon"
         yield from (f"h {shape}" for shape in head[:6])
-    elif clause.place:
+    elif clause.position:
         yield "not first"
         before = shapes_of(clause.before)
         yield f"before {' '.join(before[:1])}"

@@ -76,15 +76,15 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
     The first `here` of them come from the same conversation; others must share a word with the correction.
     """
     found: list[Correction] = []
-    for clause, said in _pointing_clauses(message):
+    for clause, words in _pointing_clauses(message):
         taken = {each.corrects for each in found}
         match = next(
             (
                 Correction(clause=clause, text=text, corrects=place)
                 for place, statement in enumerate(earlier)
                 if place not in taken
-                and (here is None or place < here or _shares_a_word(said, statement))
-                and (text := _corrected(said, statement, is_sure=_STRONG.match(clause) is not None)) is not None
+                and (here is None or place < here or _shares_a_word(words, statement))
+                and (text := _corrected(words, statement, is_sure=_STRONG.match(clause) is not None)) is not None
             ),
             None,
         )
@@ -99,28 +99,28 @@ def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
         if clause.text.endswith("?") or len(split_words(clause.text)) > LONGEST:
             continue
         mark = _MARK.match(clause.text)
-        said = clause.text[mark.end() :] if mark else clause.text
-        points_back = _BACK.match(said) is not None and _CHANGES.search(said) is not None
-        if said.strip() and (mark or points_back):
-            yield clause.text, said
+        text = clause.text[mark.end() :] if mark else clause.text
+        points_back = _BACK.match(text) is not None and _CHANGES.search(text) is not None
+        if text.strip() and (mark or points_back):
+            yield clause.text, text
 
 
-def _corrected(said: str, statement: str, *, is_sure: bool) -> str | None:
+def _corrected(text: str, statement: str, *, is_sure: bool) -> str | None:
     for form in (_NOT, _NOT_BUT):
-        if match := form.search(said):
+        if match := form.search(text):
             old = _place_of(match["old"], statement)
             return _put(statement, old, match["new"]) if old else None
-    if not (is_sure or _BACK.match(said) or _is_fragment(said) or _shares_a_word(said, statement)):
+    if not (is_sure or _BACK.match(text) or _is_fragment(text) or _shares_a_word(text, statement)):
         return None
-    return _by_form(said, statement, first=is_sure)
+    return _by_form(text, statement, first=is_sure)
 
 
-def _by_form(said: str, statement: str, *, first: bool) -> str | None:
+def _by_form(text: str, statement: str, *, first: bool) -> str | None:
     """Put the new value in place of one of the same form; None if there is no such place.
 
     After `make that` the new value comes first; otherwise the clause ends with it.
     """
-    found = [word for word in _TOKEN.findall(said) if _form(word)]
+    found = [word for word in _TOKEN.findall(text) if _form(word)]
     values = found if first else found[::-1]
     places = [match for match in _TOKEN.finditer(statement) if _form(match.group())]
     for value in values:
@@ -132,8 +132,8 @@ def _by_form(said: str, statement: str, *, first: bool) -> str | None:
             near = [place for place in alike if _are_alike(place.group(), value)]
             alike = near or (alike if len(alike) == 1 and alike[0].start() else [])
         if alike:
-            beside = [place for place in alike if _next_word(statement, place.end()) in split_words(said.casefold())]
-            return _put(statement, (beside or alike)[-1].span(), value)
+            neighbors = [place for place in alike if _next_word(statement, place.end()) in split_words(text.casefold())]
+            return _put(statement, (neighbors or alike)[-1].span(), value)
     return None
 
 
@@ -171,15 +171,15 @@ def _put(statement: str, span: tuple[int, int], value: str) -> str:
     return statement[: span[0]] + value + statement[span[1] :]
 
 
-def _is_fragment(said: str) -> bool:
+def _is_fragment(text: str) -> bool:
     """Whether it is little more than a value: `11`, `with a z`."""
-    return not any(word.casefold() not in FUNCTION_WORDS and not _form(word) for word in split_words(said))
+    return not any(word.casefold() not in FUNCTION_WORDS and not _form(word) for word in split_words(text))
 
 
-def _shares_a_word(said: str, statement: str) -> bool:
+def _shares_a_word(correction: str, statement: str) -> bool:
     def content(text: str) -> set[str]:
         return {
             word.casefold() for word in split_words(text) if word.casefold() not in FUNCTION_WORDS and not _form(word)
         }
 
-    return bool(content(said) & content(statement))
+    return bool(content(correction) & content(statement))

@@ -12,7 +12,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, Field
 
 from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
-from festinger.ids import Origin
+from festinger.ids import Origin, Scope
 from festinger.llm.model import AnswerSchema, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.memory.deps import MemoryDeps
@@ -24,7 +24,7 @@ from festinger.memory.extract.turns import SOURCE, PersonTurn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import SURE, LearnRequest, SourceTurn, is_supported
-from festinger.memory.model import Memory, Scope, Status, memory_from_row
+from festinger.memory.model import Memory, Status, memory_from_row
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="memory")
@@ -51,12 +51,12 @@ class TurnReading(AnswerSchema):
     wrong: list[int] = Field(max_length=20)
 
 
-async def read_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
+async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
     """Correct what was learned from a turn with the writer model; do nothing without one."""
-    model = await deps.writer(place.space)
+    model = await deps.writer(scope.space)
     if model is None or not await _may_state(deps, turn.text):
         return []
-    taken, older = await _notes(deps, place, turn)
+    taken, older = await _notes(deps, scope, turn)
     numbered = dict(enumerate([*taken, *older], start=1))
     try:
         answer = await model.answer([_question(turn.text, taken, older)], TurnReading)
@@ -65,11 +65,11 @@ async def read_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Le
         return []
     for number in answer.value.wrong:
         if number in numbered and numbered[number] in taken:
-            await archive(deps, place.space, numbered[number].id, by=answer.model, reason="not worth keeping")
+            await archive(deps, scope.space, numbered[number].id, by=answer.model, reason="not worth keeping")
     return [
         learned
         for place_of, fact in enumerate(answer.value.facts)
-        if (learned := await _keep(deps, place, turn, fact, numbered, name=f"m{place_of}", by=answer.model))
+        if (learned := await _keep(deps, scope, turn, fact, numbered, name=f"m{place_of}", by=answer.model))
     ]
 
 
@@ -79,15 +79,15 @@ async def _may_state(deps: MemoryDeps, text: str) -> bool:
 
 
 async def _keep(
-    deps: MemoryDeps, place: Scope, turn: PersonTurn, fact: ReadFact, numbered: dict[int, Memory], *, name: str, by: str
+    deps: MemoryDeps, scope: Scope, turn: PersonTurn, fact: ReadFact, numbered: dict[int, Memory], *, name: str, by: str
 ) -> Learned | None:
     content = " ".join(fact.content.split())
     known = [memory.content for memory in numbered.values()]
     if not is_supported(content, [turn.text, *known], confidence=SURE):
         return None
     olds = [numbered[number] for number in fact.replaces if number in numbered]
-    trust = deps.terms(place.space).trusts[Origin.PERSON]
-    given = LearnRequest(
+    trust = deps.terms(scope.space).trusts[Origin.PERSON]
+    request = LearnRequest(
         text=content,
         kind=classify_kind(content),
         origin=Origin.MODEL,
@@ -98,22 +98,22 @@ async def _keep(
         key=f"turn:{turn.id}:{name}",
         corrects=olds[0].id if olds else None,
     )
-    learned = await learn(deps, place, given)
+    learned = await learn(deps, scope, request)
     new = learned.memory
     for old in olds:
         if new is not None and new.id != old.id and new.status is Status.ACTIVE:
             try:
-                await supersede(deps, place.space, old.id, new.id, by=by, reason="A model read the turn again.")
+                await supersede(deps, scope.space, old.id, new.id, by=by, reason="A model read the turn again.")
             except Refused as refused:
                 log.info("note not replaced", why=refused.message)
     return learned
 
 
-async def _notes(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+async def _notes(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
     """Return what was learned from a turn, and the newest statements from before."""
-    taken = await deps.store.all(Q["learned_from_turns"], space=place.space, session=place.session, turns=[turn.id])
+    taken = await deps.store.all(Q["learned_from_turns"], space=scope.space, session=scope.session, turns=[turn.id])
     older = await deps.store.all(
-        Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=OLDER
+        Q["newest_statements"], space=scope.space, agent=scope.agent, turn=turn.id, limit=OLDER
     )
     live = [memory for memory in map(memory_from_row, taken) if memory.status is Status.ACTIVE]
     return live, [memory_from_row(row) for row in older]

@@ -107,13 +107,13 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     """Return what a person's message states, in order."""
     clauses = split_clauses(message)
     asked = _asked_sentences(clauses)
-    readable = [clause for clause in clauses if may_state(clause, is_asked=clause.place in asked)][:MOST_READ]
+    readable = [clause for clause in clauses if may_state(clause, is_asked=clause.position in asked)][:MOST_READ]
     likely = await statement_probabilities(readable, message, encoder=encoder)
     found = [
         statement
         for clause, probability in zip(readable, likely, strict=True)
-        if clause.place in asked or probability >= (SURE if is_transient(clause.text) else THRESHOLD)
-        for statement in _build_statements(clause, is_asked=clause.place in asked)
+        if clause.position in asked or probability >= (SURE if is_transient(clause.text) else THRESHOLD)
+        for statement in _build_statements(clause, is_asked=clause.position in asked)
     ]
     return found[:MOST]
 
@@ -169,7 +169,7 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
         opened = _ASKED.match(strip_markers(clause.sentence))
         asks_back = clause.sentence.endswith("?")
         if (opened and not asks_back) or (head and (match := _ASKED.match(head)) and match.end() == len(head)):
-            found.add(clause.place)
+            found.add(clause.position)
     return found
 
 

@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from festinger.errors import Refused, Replayed
-from festinger.ids import Origin
+from festinger.ids import Origin, Scope
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import supersede
 from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
 from festinger.memory.extract.statements import ExtractedStatement, classify_kind, read_statements
-from festinger.memory.learn.decision import Action
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Memory, Scope, Status, memory_from_row
+from festinger.memory.model import Action, Memory, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
 from festinger.store.queries import queries_of
 from festinger.store.repositories.exchanges import load_session_notes
@@ -41,67 +40,67 @@ class PersonTurn:
     text: str
 
 
-async def learn_turn(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> list[Learned]:
+async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
     """Learn what a turn states, in order. Raises `StoreDown`."""
-    text = await _own_words(deps, place, turn)
+    text = await _own_words(deps, scope, turn)
     statements = await read_statements(text, encoder=deps.encoder())
-    here, elsewhere = await _earlier(deps, place, turn) if may_correct(text) else ([], [])
+    here, elsewhere = await _earlier(deps, scope, turn) if may_correct(text) else ([], [])
     earlier = [*here, *elsewhere]
     corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
     corrected = {each.clause for each in corrections}
-    given = [
-        _given(deps, place, turn, f"{number}", statement)
+    requests = [
+        _given(deps, scope, turn, f"{number}", statement)
         for number, statement in enumerate(statements)
         if statement.clause not in corrected
     ]
-    learned = [done for each in given if (done := await _learn(deps, place, each)) is not None]
+    learned = [done for each in requests if (done := await _learn(deps, scope, each)) is not None]
     for number, correction in enumerate(corrections):
         old = earlier[correction.corrects]
-        learned += await _correct(deps, place, turn, number, correction, old=old)
+        learned += await _correct(deps, scope, turn, number, correction, old=old)
     return learned
 
 
-async def _own_words(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> str:
+async def _own_words(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> str:
     """Strip our own text from a turn: injected blocks, and notes whose tags a client removed."""
     text = deps.without_blocks(turn.text)
-    notes = await load_session_notes(deps.store, place.space, place.session)
+    notes = await load_session_notes(deps.store, scope.space, scope.session)
     return remove_echoes(text, notes) if notes else text
 
 
-async def _learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned | None:
+async def _learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learned | None:
     try:
-        return await learn(deps, place, given)
+        return await learn(deps, scope, request)
     except Replayed:
         # The turn was read before, by an earlier version of the rules.
         return None
 
 
 async def _correct(
-    deps: MemoryDeps, place: Scope, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
+    deps: MemoryDeps, scope: Scope, turn: PersonTurn, number: int, correction: Correction, *, old: Memory
 ) -> Sequence[Learned]:
     """Learn a corrected statement in place of the old one."""
     statement = ExtractedStatement(text=correction.text, clause=correction.clause, kind=classify_kind(correction.text))
-    given = _given(deps, place, turn, f"c{number}", statement, corrects=old.id)
-    done = await _learn(deps, place, given)
+    request = _given(deps, scope, turn, f"c{number}", statement, corrects=old.id)
+    done = await _learn(deps, scope, request)
     if done is None:
         return ()
     new = done.memory
     if new is not None and new.id != old.id and new.status is Status.ACTIVE and done.action is not Action.SUPERSEDED:
         with suppress(Refused):  # one of the two changed in the meantime: keep both
-            await supersede(deps, place.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
+            await supersede(deps, scope.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
     return (done,)
 
 
 def _given(
     deps: MemoryDeps,
-    place: Scope,
+    scope: Scope,
     turn: PersonTurn,
     name: str,
     statement: ExtractedStatement,
     *,
     corrects: UUID | None = None,
 ) -> LearnRequest:
-    trust = deps.terms(place.space).trusts[Origin.PERSON]
+    trust = deps.terms(scope.space).trusts[Origin.PERSON]
     return LearnRequest(
         text=statement.text,
         kind=statement.kind,
@@ -116,13 +115,13 @@ def _given(
     )
 
 
-async def _earlier(deps: MemoryDeps, place: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+async def _earlier(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
     """Return earlier statements, from this conversation and from others, newest first."""
     here = await deps.store.all(
-        Q["statements_of_session"], space=place.space, session=place.session, turn=turn.id, limit=RECENT
+        Q["statements_of_session"], space=scope.space, session=scope.session, turn=turn.id, limit=RECENT
     )
     elsewhere = await deps.store.all(
-        Q["newest_statements"], space=place.space, agent=place.agent, turn=turn.id, limit=RECENT
+        Q["newest_statements"], space=scope.space, agent=scope.agent, turn=turn.id, limit=RECENT
     )
     found = [memory_from_row(row) for row in here]
     known = {memory.id for memory in found}

@@ -5,14 +5,17 @@ those that share half of their words. Inactive memories never crowd out active o
 vectors, the score is the plain cosine of the bare texts. Private memories of other agents are never included.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from festinger.ids import AgentId, SpaceId
+from festinger.ids import AgentId, Cause, MemoryId, Scope, SpaceId
+from festinger.judge.model import Judgement, PairJudgement, SimilarityBars
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import SOURCE
-from festinger.memory.learn.statement import ParsedStatement, content_overlap, content_words
+from festinger.memory.jobs import INDEX
+from festinger.memory.learn.decision import JudgedCandidate
+from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
 from festinger.memory.model import Kind, Memory, comparable_kinds, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import PlanMode, Transaction
@@ -31,8 +34,6 @@ MOST_NEWER = 200
 """Memories of other writers checked between the search and the write."""
 KNOWN_FOR = 10.0
 """Seconds for which the choice of search method is cached."""
-INDEX = "index_vectors"
-"""The job that builds the index of a model."""
 FEW = 2_000
 """A full scan of this many vectors takes as long as the index needs for twenty."""
 INDEXED_FROM = FEW // 2
@@ -50,20 +51,63 @@ class LearnCandidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryHorizon:
-    """The newest memories seen by a search: the agent's own and the shared ones."""
+class CandidateComparison(LearnCandidate):
+    """A candidate with its judgement."""
 
-    own: int = 0
-    shared: int = 0
+    opinion: PairJudgement
+
+    @property
+    def judgement(self) -> Judgement:
+        return self.opinion.judgement
+
+    @property
+    def judged(self) -> JudgedCandidate:
+        return JudgedCandidate(
+            id=self.memory.id,
+            judgement=self.judgement,
+            trust=self.memory.trust,
+            status=self.memory.status,
+            immutable=self.memory.immutable,
+            similarity=self.similarity,
+        )
 
 
-NOTHING_SEEN = MemoryHorizon()
+MemoryHorizon = tuple[int, int]
+"""The newest memories seen by a search: the agent's own and the shared ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateSearchResult:
-    candidates: tuple[LearnCandidate, ...]
-    seen: MemoryHorizon
+class PendingMemory:
+    """A statement on its way into memory; each step of learning fills in more."""
+
+    scope: Scope
+    statement: Statement
+    ref: MemoryId
+    """The id it gets if it becomes a new memory."""
+    duplicate: CandidateComparison | None = None
+    """The memory that says the same, found by hash."""
+    vectors: StatementVectors | None = None
+    seen: MemoryHorizon = (0, 0)
+    candidates: tuple[LearnCandidate, ...] = ()
+    compared: tuple[CandidateComparison, ...] = ()
+    surfaced: Collection[MemoryId] = ()
+    by: str = ""
+
+    @property
+    def request(self) -> LearnRequest:
+        return self.statement.request
+
+    @property
+    def who(self) -> str:
+        return self.by or self.statement.origin.value
+
+    @property
+    def cause(self) -> Cause:
+        return self.scope.cause(self.statement.origin, self.statement.at)
+
+    @property
+    def bars(self) -> SimilarityBars:
+        return self.vectors.bars if self.vectors else SimilarityBars()
 
 
 async def resolve_subject_keys(
@@ -77,70 +121,55 @@ async def resolve_subject_keys(
 
 
 async def find_candidates(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: ParsedStatement, vectors: StatementVectors | None
-) -> CandidateSearchResult:
-    """Find the candidates of a statement worth judging, and the horizon of the search."""
-    return (await find_candidates_for_all(deps, transaction, space, [(said, vectors)]))[0]
-
-
-async def find_candidates_for_all(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    statements: Sequence[tuple[ParsedStatement, StatementVectors | None]],
-) -> list[CandidateSearchResult]:
-    """Find candidates for many statements, in order, with one query per group of similar ones."""
-    owners = dict.fromkeys(said.owner for said, _ in statements)
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, pending: Sequence[PendingMemory]
+) -> list[PendingMemory]:
+    """Find candidates worth judging for many statements, with one query per group of similar ones."""
+    owners = dict.fromkeys(each.statement.owner for each in pending)
     seen = {owner: await find_horizon(transaction, space, owner) for owner in owners}
-    alike: dict[tuple[Any, ...], dict[int, tuple[ParsedStatement, StatementVectors]]] = {}
+    alike: dict[tuple[Any, ...], dict[int, tuple[Statement, StatementVectors]]] = {}
     found: dict[int, list[LearnCandidate]] = {}
-    for number, (said, vectors) in enumerate(statements):
+    for number, each in enumerate(pending):
+        statement, vectors = each.statement, each.vectors
         if vectors is None:
-            found[number] = await _without_vector(deps, transaction, space, said)
+            found[number] = await _without_vector(deps, transaction, space, statement)
         else:
-            kind = said.owner, comparable_kinds(said.kind), vectors.model, vectors.bars.check
-            alike.setdefault(kind, {})[number] = said, vectors
+            kind = statement.owner, comparable_kinds(statement.kind), vectors.model, vectors.bars.check
+            alike.setdefault(kind, {})[number] = statement, vectors
     for group in alike.values():
         found |= await _with_vectors(deps, transaction, space, group)
     return [
-        CandidateSearchResult(candidates=tuple(found.get(number, ())), seen=seen[said.owner])
-        for number, (said, _) in enumerate(statements)
+        replace(each, candidates=tuple(found.get(number, ())), seen=seen[each.statement.owner])
+        for number, each in enumerate(pending)
     ]
 
 
 async def find_horizon(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> MemoryHorizon:
     """Return the newest memories visible to an owner."""
     row = await transaction.one(Q["newest_of_owners"], space=space, owner=owner)
-    return MemoryHorizon(own=row["own"], shared=row["shared"])
+    return row["own"], row["shared"]
 
 
 async def find_newer_candidates(
-    transaction: Transaction,
-    space: SpaceId,
-    said: ParsedStatement,
-    *,
-    seen: MemoryHorizon,
-    vectors: StatementVectors | None,
+    transaction: Transaction, space: SpaceId, pending: PendingMemory
 ) -> list[LearnCandidate]:
     """Find what was stored since the search; the owner is locked, so nothing more can come."""
-    if await find_horizon(transaction, space, said.owner) == seen:
+    statement, vectors = pending.statement, pending.vectors
+    if await find_horizon(transaction, space, statement.owner) == pending.seen:
         return []
-    window = {"space": space, "owner": said.owner, "kinds": list(comparable_kinds(said.kind)), "limit": MOST_NEWER}
-    window |= {"own": seen.own, "shared": seen.shared}
+    own, shared = pending.seen
+    window: dict[str, Any] = {"space": space, "owner": statement.owner, "own": own, "shared": shared}
+    window |= {"kinds": list(comparable_kinds(statement.kind)), "limit": MOST_NEWER}
     if vectors is None:
         return candidates_from_rows(await transaction.all(Q["newer_unscored"], **window))
-    marks = _marks(said, vectors)
+    marks = _marks(statement, vectors)
     return candidates_from_rows(await find_nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks))
 
 
 async def _with_vectors(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    group: Mapping[int, tuple[ParsedStatement, StatementVectors]],
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, group: Mapping[int, tuple[Statement, StatementVectors]]
 ) -> dict[int, list[LearnCandidate]]:
     """Find the candidates of statements with the same owner, kind and model."""
-    said, vectors = next(iter(group.values()))
+    statement, vectors = next(iter(group.values()))
     whole = await _is_scanned_whole(deps, transaction, space, vectors.model)
     # Planning for these parameters would take as long as the search, with the same plan.
     await transaction.plan(PlanMode.KEPT)
@@ -152,13 +181,13 @@ async def _with_vectors(
             "bare": [vectors.compare for _, vectors in group.values()],
         },
         space=space,
-        owner=said.owner,
-        kinds=list(comparable_kinds(said.kind)),
+        owner=statement.owner,
+        kinds=list(comparable_kinds(statement.kind)),
         numbers=list(group),
-        folds=[said.fold for said, _ in group.values()],
-        gists=[said.gist for said, _ in group.values()],
-        subjects=[said.subject_key for said, _ in group.values()],
-        attributes=[said.slot.attribute if said.slot else None for said, _ in group.values()],
+        folds=[statement.fold for statement, _ in group.values()],
+        gists=[statement.gist for statement, _ in group.values()],
+        subjects=[statement.subject_key for statement, _ in group.values()],
+        attributes=[statement.slot.attribute if statement.slot else None for statement, _ in group.values()],
         check=_check(vectors),
         limit=deps.terms(space).memory.candidates,
         of_slot=OF_SLOT,
@@ -171,21 +200,21 @@ async def _with_vectors(
 
 
 async def _without_vector(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: ParsedStatement
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, statement: Statement
 ) -> list[LearnCandidate]:
-    ids = dict.fromkeys(await _related(deps, transaction, space, said))
-    ids |= dict.fromkeys(await _by_words(transaction, space, said))
+    ids = dict.fromkeys(await _related(deps, transaction, space, statement))
+    ids |= dict.fromkeys(await _by_words(transaction, space, statement))
     return candidates_from_rows(await transaction.all(Q["unscored"], space=space, memories=list(ids))) if ids else []
 
 
-def _marks(said: ParsedStatement, vectors: StatementVectors) -> dict[str, Any]:
+def _marks(statement: Statement, vectors: StatementVectors) -> dict[str, Any]:
     """Parameters by which the store preselects pairs; `is_worth_judging` makes the final choice."""
     return {
         "check": _check(vectors),
-        "fold": said.fold,
-        "gist": said.gist,
-        "subject": said.subject_key,
-        "attribute": said.slot.attribute if said.slot else None,
+        "fold": statement.fold,
+        "gist": statement.gist,
+        "subject": statement.subject_key,
+        "attribute": statement.slot.attribute if statement.slot else None,
     }
 
 
@@ -205,36 +234,36 @@ def candidates_from_rows(rows: Iterable[dict[str, Any]]) -> list[LearnCandidate]
     ]
 
 
-def is_worth_judging(said: ParsedStatement, candidate: LearnCandidate, check: float | None) -> bool:
+def is_worth_judging(statement: Statement, candidate: LearnCandidate, check: float | None) -> bool:
     """Whether a pair is judged at all: it is near enough, or both fill the same slot."""
     memory = candidate.memory
-    if said.fold == memory.fold or said.gist == memory.gist:
+    if statement.fold == memory.fold or statement.gist == memory.gist:
         return True
-    if are_different_episodes(said, memory):
+    if are_different_episodes(statement, memory):
         return False
-    if has_same_slot(said, memory):
+    if has_same_slot(statement, memory):
         return True
     if candidate.similarity is not None and check is not None:
         return candidate.similarity >= check
-    return content_overlap(said.text, memory.content) >= SHARED_WORDS
+    return content_overlap(statement.text, memory.content) >= SHARED_WORDS
 
 
-def are_different_episodes(said: ParsedStatement, memory: Memory) -> bool:
+def are_different_episodes(statement: Statement, memory: Memory) -> bool:
     """Whether both record different conversations: however alike, neither replaces the other."""
-    sources = said.given.source or "", memory.source or ""
+    sources = statement.request.source or "", memory.source or ""
     return (
-        said.kind is memory.kind is Kind.EPISODIC
+        statement.kind is memory.kind is Kind.EPISODIC
         and all(source.startswith(SOURCE) for source in sources)
         and sources[0] != sources[1]
     )
 
 
-def has_same_slot(said: ParsedStatement, memory: Memory) -> bool:
+def has_same_slot(statement: Statement, memory: Memory) -> bool:
     return (
-        said.slot is not None
-        and memory.attribute_key == said.slot.attribute
+        statement.slot is not None
+        and memory.attribute_key == statement.slot.attribute
         and memory.subject_key is not None
-        and memory.subject_key == said.subject_key
+        and memory.subject_key == statement.subject_key
     )
 
 
@@ -260,31 +289,31 @@ async def _is_scanned_whole(deps: MemoryDeps, transaction: Transaction, space: S
     return whole
 
 
-async def _related(deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: ParsedStatement) -> list[Any]:
-    if said.subject_key is None:
+async def _related(deps: MemoryDeps, transaction: Transaction, space: SpaceId, statement: Statement) -> list[Any]:
+    if statement.subject_key is None:
         return []
     rows = await transaction.all(
         Q["related"],
         space=space,
-        owner=said.owner,
-        kinds=list(comparable_kinds(said.kind)),
-        subject=said.subject_key,
-        attribute=said.slot.attribute if said.slot else None,
-        of_slot=OF_SLOT if said.slot else 0,
+        owner=statement.owner,
+        kinds=list(comparable_kinds(statement.kind)),
+        subject=statement.subject_key,
+        attribute=statement.slot.attribute if statement.slot else None,
+        of_slot=OF_SLOT if statement.slot else 0,
         of_subject=deps.terms(space).memory.subject_candidates,
     )
     return [row["id"] for row in rows]
 
 
-async def _by_words(transaction: Transaction, space: SpaceId, said: ParsedStatement) -> list[Any]:
-    words = sorted(word for word in content_words(said.text) if word.isalnum())
+async def _by_words(transaction: Transaction, space: SpaceId, statement: Statement) -> list[Any]:
+    words = sorted(word for word in content_words(statement.text) if word.isalnum())
     if not words:
         return []
     rows = await transaction.all(
         Q["by_words"],
         space=space,
-        owner=said.owner,
-        kinds=list(comparable_kinds(said.kind)),
+        owner=statement.owner,
+        kinds=list(comparable_kinds(statement.kind)),
         words=" | ".join(words),
         limit=BY_WORDS,
     )

@@ -13,8 +13,8 @@ is not recalled, confirms nothing and replaces nothing.
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
 from itertools import islice
@@ -24,7 +24,7 @@ import numpy as np
 from festinger.embedding.opposition import NEAR
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.errors import ProviderDown, ProviderRefused
-from festinger.ids import AgentId, Cause, MemoryId, Origin, SpaceId
+from festinger.ids import AgentId, MemoryId, Origin, SpaceId
 from festinger.judge.model import (
     NOTHING_KNOWN,
     Current,
@@ -33,17 +33,15 @@ from festinger.judge.model import (
     PairFeatures,
     PairJudgement,
     Relation,
-    SimilarityBars,
     Slot,
     StatementPair,
     person_judgement,
 )
 from festinger.judge.pair_reader import NAME as READER
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.candidates import NOTHING_SEEN, LearnCandidate, MemoryHorizon, is_worth_judging
-from festinger.memory.learn.decision import JudgedCandidate, Newcomer
-from festinger.memory.learn.statement import ParsedStatement
-from festinger.memory.model import Kind, Memory, Scope, Status, comparable_kinds, memory_from_row
+from festinger.memory.learn.candidates import CandidateComparison, LearnCandidate, PendingMemory, is_worth_judging
+from festinger.memory.learn.statement import LearnRequest, Statement, has_hidden_text
+from festinger.memory.model import Kind, Memory, Status, comparable_kinds, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -87,104 +85,38 @@ MOST_JUDGED = 50
 MOST_ASKED = 10
 """Pairs per statement that an LLM is asked about."""
 
-SAME_SUBJECT = {True: True, False: False}
 
+async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
+    """Judge statements against their candidates by people's earlier answers, rules and the small model.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CandidateComparison:
-    """A candidate with its judgement."""
-
-    candidate: LearnCandidate
-    opinion: PairJudgement
-
-    @property
-    def memory(self) -> Memory:
-        return self.candidate.memory
-
-    @property
-    def judged(self) -> JudgedCandidate:
-        return build_judged_candidate(self.candidate, self.opinion.judgement)
-
-
-def build_judged_candidate(candidate: LearnCandidate, judgement: Judgement) -> JudgedCandidate:
-    memory = candidate.memory
-    return JudgedCandidate(
-        id=memory.id,
-        judgement=judgement,
-        trust=memory.trust,
-        status=memory.standing,
-        immutable=memory.immutable,
-        similarity=candidate.similarity,
-    )
-
-
-def build_newcomer(said: ParsedStatement) -> Newcomer:
-    return Newcomer(trust=said.trust, origin=said.origin)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
-    """A statement with its candidates."""
-
-    said: ParsedStatement
-    candidates: Sequence[LearnCandidate]
-    ref: MemoryId
-    vectors: StatementVectors | None
-
-
-async def compare(
-    deps: MemoryDeps,
-    space: SpaceId,
-    said: ParsedStatement,
-    candidates: Sequence[LearnCandidate],
-    *,
-    ref: MemoryId,
-    vectors: StatementVectors | None,
-) -> list[CandidateComparison]:
-    """Judge each pair by people's earlier answers, rules and the small model. Call outside transactions."""
-    asked = CompareRequest(said=said, candidates=candidates, ref=ref, vectors=vectors)
-    return (await compare_all(deps, space, [asked]))[0]
-
-
-async def compare_all(
-    deps: MemoryDeps, space: SpaceId, questions: Sequence[CompareRequest]
-) -> list[list[CandidateComparison]]:
-    """Judge the pairs of many statements; earlier judgements are loaded once for all."""
-    paired = [await _build_pairs(deps, space, each) for each in questions]
+    Earlier judgements are loaded once for all. Call outside transactions.
+    """
+    paired = [await _build_pairs(deps, space, each) for each in pending]
     judgements = iter(await deps.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
     return [
-        [
-            CandidateComparison(
-                candidate=candidate,
-                opinion=PairJudgement(
-                    pair=pair,
-                    judgement=build_correction_judgement(asked.said, pair) or limit_to_subject(pair, judgement),
-                ),
-            )
-            for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
-        ]
-        for asked, pairs in zip(questions, paired, strict=True)
+        replace(
+            each,
+            compared=tuple(
+                _build_comparison(each.statement, candidate, pair, judgement)
+                for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
+            ),
+        )
+        for each, pairs in zip(pending, paired, strict=True)
     ]
 
 
 async def _build_pairs(
-    deps: MemoryDeps, space: SpaceId, asked: CompareRequest
+    deps: MemoryDeps, space: SpaceId, pending: PendingMemory
 ) -> list[tuple[LearnCandidate, StatementPair]]:
     """Build the pairs of a statement that are worth judging."""
-    bars = asked.vectors.bars if asked.vectors else SimilarityBars()
-    near = [each for each in asked.candidates if is_worth_judging(asked.said, each, bars.check)][:MOST_JUDGED]
-    subjects = await match_subjects(deps, asked.said, near)
-    opposed = await compute_oppositions(deps, space, near, asked.vectors)
+    near = _filter_worth_judging(pending, pending.candidates)
+    subjects = await match_subjects(deps, pending.statement, near)
+    opposed = await compute_oppositions(deps, space, near, pending.vectors)
     return [
         (
             each,
             build_pair(
-                asked.said,
-                each,
-                ref=asked.ref,
-                bars=bars,
-                same_subject=subjects.get(each.memory.id),
-                opposition=opposed.get(each.memory.id),
+                pending, each, same_subject=subjects.get(each.memory.id), opposition=opposed.get(each.memory.id)
             ),
         )
         for each in near
@@ -192,48 +124,40 @@ async def _build_pairs(
 
 
 def compare_by_rules(
-    deps: MemoryDeps,
-    said: ParsedStatement,
-    candidates: Sequence[LearnCandidate],
-    *,
-    ref: MemoryId,
-    vectors: StatementVectors | None,
+    deps: MemoryDeps, pending: PendingMemory, candidates: Sequence[LearnCandidate]
 ) -> list[CandidateComparison]:
     """Compare by rules alone, for decisions within a transaction."""
-    bars = vectors.bars if vectors else SimilarityBars()
-    near = [each for each in candidates if is_worth_judging(said, each, bars.check)][:MOST_JUDGED]
-    pairs = [
-        build_pair(said, each, ref=ref, bars=bars, same_subject=compare_subjects(said, each.memory)) for each in near
-    ]
-    return [
-        CandidateComparison(
-            candidate=each,
-            opinion=PairJudgement(
-                pair=pair,
-                judgement=build_correction_judgement(said, pair) or limit_to_subject(pair, deps.panel.by_rules(pair)),
-            ),
-        )
-        for each, pair in zip(near, pairs, strict=True)
-    ]
+    found = []
+    for each in _filter_worth_judging(pending, candidates):
+        pair = build_pair(pending, each, same_subject=compare_subjects(pending.statement, each.memory))
+        found.append(_build_comparison(pending.statement, each, pair, deps.panel.by_rules(pair)))
+    return found
+
+
+def _filter_worth_judging(pending: PendingMemory, candidates: Sequence[LearnCandidate]) -> list[LearnCandidate]:
+    check = pending.bars.check
+    return [each for each in candidates if is_worth_judging(pending.statement, each, check)][:MOST_JUDGED]
+
+
+def _build_comparison(
+    statement: Statement, candidate: LearnCandidate, pair: StatementPair, judgement: Judgement
+) -> CandidateComparison:
+    final = build_correction_judgement(statement, pair) or limit_to_subject(pair, judgement)
+    return CandidateComparison(
+        memory=candidate.memory, similarity=candidate.similarity, opinion=PairJudgement(pair=pair, judgement=final)
+    )
 
 
 def build_pair(
-    said: ParsedStatement,
-    candidate: LearnCandidate,
-    *,
-    ref: MemoryId,
-    bars: SimilarityBars,
-    same_subject: bool | None,
-    opposition: float | None = None,
+    pending: PendingMemory, candidate: LearnCandidate, *, same_subject: bool | None, opposition: float | None = None
 ) -> StatementPair:
-    memory = candidate.memory
     return StatementPair(
-        old_ref=memory.id,
-        new_ref=ref,
-        old=build_judge_statement(memory),
-        new=replace(said.statement, order=2),
+        old_ref=candidate.memory.id,
+        new_ref=pending.ref,
+        old=build_judge_statement(candidate.memory),
+        new=replace(pending.statement.judge_statement, order=2),
         features=PairFeatures(
-            similarity=candidate.similarity, bars=bars, same_subject=same_subject, opposition=opposition
+            similarity=candidate.similarity, bars=pending.bars, same_subject=same_subject, opposition=opposition
         ),
     )
 
@@ -254,42 +178,42 @@ def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
     )
 
 
-def compare_subjects(said: ParsedStatement, memory: Memory) -> bool | None:
+def compare_subjects(statement: Statement, memory: Memory) -> bool | None:
     """Whether both have the same subject by name; None if one has none."""
-    if said.subject_key is None or memory.subject_key is None:
+    if statement.subject_key is None or memory.subject_key is None:
         return None
-    return said.subject_key == memory.subject_key
+    return statement.subject_key == memory.subject_key
 
 
 async def match_subjects(
-    deps: MemoryDeps, said: ParsedStatement, candidates: Sequence[LearnCandidate]
+    deps: MemoryDeps, statement: Statement, candidates: Sequence[LearnCandidate]
 ) -> Mapping[MemoryId, bool | None]:
     """Whether subjects match by name or, where names differ, by the similarity of the names."""
-    found = {each.memory.id: compare_subjects(said, each.memory) for each in candidates}
+    found = {each.memory.id: compare_subjects(statement, each.memory) for each in candidates}
     others = [
         each.memory
         for each in candidates
-        if found[each.memory.id] is False and _numbers(said.subject_key) == _numbers(each.memory.subject_key)
+        if found[each.memory.id] is False and _numbers(statement.subject_key) == _numbers(each.memory.subject_key)
     ]
     embedder = deps.embedder()
     bar = embedder.profile.threshold(Threshold.SUBJECT) if embedder else None
-    if not others or embedder is None or bar is None or not said.subject:
+    if not others or embedder is None or bar is None or not statement.subject:
         return found
-    names = list(dict.fromkeys([said.subject, *(memory.subject or "" for memory in others)]))
+    names = list(dict.fromkeys([statement.subject, *(memory.subject or "" for memory in others)]))
     try:
         vectors = dict(zip(names, await embedder.embed(names, EmbeddingPurpose.COMPARE), strict=True))
     except (ProviderDown, ProviderRefused):
         # Different names then count as different subjects: nothing is replaced on a guess.
         return found
     for memory in others:
-        nearness = float(np.dot(vectors[said.subject], vectors[memory.subject or ""]))
+        nearness = float(np.dot(vectors[statement.subject], vectors[memory.subject or ""]))
         found[memory.id] = nearness >= bar
     return found
 
 
-def build_correction_judgement(said: ParsedStatement, pair: StatementPair) -> Judgement | None:
+def build_correction_judgement(statement: Statement, pair: StatementPair) -> Judgement | None:
     """Return the judgement of a speaker who corrects their own statement; it needs no judge."""
-    if said.given.corrects is None or said.given.corrects != pair.old_ref:
+    if statement.request.corrects is None or statement.request.corrects != pair.old_ref:
         return None
     return person_judgement("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
 
@@ -333,14 +257,14 @@ class Suspicion(StrEnum):
 OUTSIDERS = (Origin.TOOL, Origin.DOCUMENT)
 
 
-def find_suspicions(text: str, *, origin: Origin, hid: bool) -> tuple[str, ...]:
-    """Return what makes a text suspicious by itself."""
-    if origin not in OUTSIDERS:
+def find_suspicions(request: LearnRequest, cleaned: str, without_blocks: Callable[[str], str]) -> tuple[str, ...]:
+    """Return what makes a text suspicious by itself, given what cleaning left of it."""
+    if request.origin not in OUTSIDERS:
         return ()
     found = []
-    if is_instruction(text):
+    if is_instruction(cleaned):
         found.append(Suspicion.INSTRUCTION.value)
-    if hid:
+    if has_hidden_text(without_blocks(request.text)):
         found.append(Suspicion.HIDDEN_TEXT.value)
     return tuple(found)
 
@@ -354,7 +278,7 @@ def is_spike(trust: float, compared: Sequence[CandidateComparison]) -> bool:
 
 
 def is_against(compared: CandidateComparison) -> bool:
-    return compared.opinion.judgement.relation in (Relation.UPDATE, Relation.CONTRADICTS)
+    return compared.judgement.relation in (Relation.UPDATE, Relation.CONTRADICTS)
 
 
 def is_well_established(memory: Memory) -> bool:
@@ -371,33 +295,12 @@ REPEATERS = (Origin.MODEL, Origin.TOOL)
 """Origins that see surfaced memories and repeat them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingMemory:
-    place: Scope
-    said: ParsedStatement
-    ref: MemoryId
-    """The id it gets if it becomes a new memory."""
-    seen: MemoryHorizon = NOTHING_SEEN
-    compared: tuple[CandidateComparison, ...] = ()
-    vectors: StatementVectors | None = None
-    surfaced: Collection[MemoryId] = ()
-    by: str = ""
-
-    @property
-    def who(self) -> str:
-        return self.by or self.said.origin.value
-
-    @property
-    def cause(self) -> Cause:
-        return self.place.cause(self.said.origin, self.said.at)
-
-
 def find_echo(prepared: PendingMemory, compared: Sequence[CandidateComparison]) -> CandidateComparison | None:
     """Find the surfaced memory that a model or tool merely repeats, in whatever words."""
-    if prepared.said.origin not in REPEATERS or not prepared.surfaced:
+    if prepared.statement.origin not in REPEATERS or not prepared.surfaced:
         return None
     for each in compared:
-        judgement = each.opinion.judgement
+        judgement = each.judgement
         says_again = judgement.relation is Relation.SAME or (
             judgement.relation in (Relation.UNSURE, Relation.REFINES) and not judgement.guards
         )
@@ -408,78 +311,52 @@ def find_echo(prepared: PendingMemory, compared: Sequence[CandidateComparison]) 
 
 MOST_TWINS = 10
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateMatch:
-    memory: Memory
-    judgement: Judgement
-
-
-async def find_duplicate(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    said: ParsedStatement,
-    *,
-    other_than: MemoryId | None = None,
-) -> DuplicateMatch | None:
-    """Find the memory with the same words or the same gist."""
-    rows = await transaction.all(
-        Q["twins"],
-        **{"except": other_than},
-        space=space,
-        owner=said.owner,
-        kinds=list(comparable_kinds(said.kind)),
-        fold=said.fold,
-        gist=said.gist,
-        day=said.given.event_time.date() if said.given.event_time else None,
-        limit=MOST_TWINS,
-    )
-    return _find_first_same(deps, said, map(memory_from_row, rows))
+SAME_WORDS = Judgement(relation=Relation.SAME, confidence=1.0, judge="rules", reasoning="Both are the same words.")
 
 
 async def find_duplicates(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, said: Sequence[ParsedStatement]
-) -> list[DuplicateMatch | None]:
-    """Find duplicates for many statements, in order."""
+    deps: MemoryDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    statements: Sequence[Statement],
+    *,
+    other_than: MemoryId | None = None,
+) -> list[CandidateComparison | None]:
+    """Find for each statement the memory with the same words or the same gist."""
     groups: dict[tuple[AgentId | None, tuple[Kind, ...]], list[int]] = {}
-    for number, each in enumerate(said):
-        groups.setdefault((each.owner, tuple(comparable_kinds(each.kind))), []).append(number)
+    for number, each in enumerate(statements):
+        groups.setdefault((each.owner, comparable_kinds(each.kind)), []).append(number)
     found: dict[int, list[Memory]] = {}
     for (owner, kinds), numbers in groups.items():
-        asked = [said[number] for number in numbers]
+        asked = [statements[number] for number in numbers]
         rows = await transaction.all(
             Q["twins_of_each"],
+            **{"except": other_than},
             space=space,
             owner=owner,
             kinds=list(kinds),
             numbers=numbers,
             folds=[each.fold for each in asked],
             gists=[each.gist for each in asked],
-            days=[each.given.event_time.date() if each.given.event_time else None for each in asked],
+            days=[each.request.event_time.date() if each.request.event_time else None for each in asked],
             limit=MOST_TWINS,
         )
         for row in rows:
             found.setdefault(row["number"], []).append(memory_from_row(row))
-    return [_find_first_same(deps, each, found.get(number, ())) for number, each in enumerate(said)]
+    return [_find_first_same(deps, each, found.get(number, ())) for number, each in enumerate(statements)]
 
 
-def _find_first_same(deps: MemoryDeps, said: ParsedStatement, memories: Iterable[Memory]) -> DuplicateMatch | None:
+def _find_first_same(deps: MemoryDeps, statement: Statement, memories: Iterable[Memory]) -> CandidateComparison | None:
     for memory in memories:
-        judgement = _judge_duplicate(deps, said, memory)
+        pair = StatementPair(
+            old_ref=memory.id,
+            new_ref=memory.id,
+            old=build_judge_statement(memory),
+            new=statement.judge_statement,
+            features=NOTHING_KNOWN,
+        )
+        judgement = SAME_WORDS if memory.fold == statement.fold else deps.panel.by_rules(pair)
         if judgement.relation is Relation.SAME:
-            return DuplicateMatch(memory=memory, judgement=judgement)
+            opinion = PairJudgement(pair=pair, judgement=judgement)
+            return CandidateComparison(memory=memory, similarity=None, opinion=opinion)
     return None
-
-
-def _judge_duplicate(deps: MemoryDeps, said: ParsedStatement, memory: Memory) -> Judgement:
-    if memory.fold == said.fold:
-        return Judgement(relation=Relation.SAME, confidence=1.0, judge="rules", reasoning="Both are the same words.")
-    pair = StatementPair(
-        old_ref=memory.id,
-        new_ref=memory.id,
-        old=build_judge_statement(memory),
-        new=said.statement,
-        features=NOTHING_KNOWN,
-    )
-    return deps.panel.by_rules(pair)

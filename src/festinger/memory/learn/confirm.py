@@ -5,16 +5,17 @@ if it brings a new cause. For a held memory its conflict counts one more sightin
 does not count.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause
+from festinger.ids import cause_columns
 from festinger.memory.changes import ChangeDraft, Link, MemoryChangeOp, find_ancestors, find_linked_ids, write_change
 from festinger.memory.confidence import CauseCounts, MemoryUncountedReason, corroborate_belief, find_uncounted_reason
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.statement import ParsedStatement
-from festinger.memory.model import Memory, Scope, Status, belief_columns, memory_from_row
+from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
+from festinger.memory.learn.result import Learned, build_result, emit_learn_event
+from festinger.memory.model import Action, Memory, Status, belief_columns, memory_from_row
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.conflicts import open_memory_conflict
@@ -22,80 +23,57 @@ from festinger.world.conflicts import open_memory_conflict
 Q = queries_of("festinger.memory")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmResult:
-    memory: Memory
-    sighting: UUID
-    counted: bool
-    change: UUID | None = None
-    conflict: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfirmRequest:
-    """A statement that repeats a memory."""
-
-    place: Scope
-    said: ParsedStatement
-    similarity: float | None = None
-    judgement: UUID | None = None
-    suspicious: bool = False
-    """Whether the statement itself would be quarantined: it then counts for nothing."""
-
-    @property
-    def cause(self) -> Cause:
-        return self.place.cause(self.said.origin, self.said.at)
-
-
-async def confirm_memory(
-    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest
-) -> ConfirmResult:
-    """Record that a memory was stated again. The caller holds it locked."""
-    because = await _check_uncounted(transaction, memory, repeat)
-    sighting = await _put_sighting(deps, transaction, memory, repeat, because)
-    if repeat.suspicious:
-        return ConfirmResult(memory=memory, sighting=sighting, counted=False)
-    confirmed = memory_from_row(
-        await transaction.one(
-            Q["confirm_memory"], space=memory.space_id, id=memory.id, at=repeat.said.at, **_detail_columns(repeat)
-        )
+async def confirm_statement(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    prepared: PendingMemory,
+    target: CandidateComparison,
+    *,
+    kept: UUID | None = None,
+) -> Learned:
+    """Record that a memory, which the caller holds locked, was stated again. `kept` is the stored judgement."""
+    memory, suspicions = target.memory, prepared.statement.suspicions
+    because = await _check_uncounted(transaction, memory, prepared)
+    sighting = await _put_sighting(deps, transaction, prepared, target, kept=kept, because=because)
+    confirmed, change, conflict = memory, None, None
+    if not suspicions:
+        confirmed = await _confirm(transaction, memory, prepared)
+        if because is None:
+            confirmed, change = await _corroborate(deps, transaction, confirmed, prepared, sighting, kept)
+        if memory.status is Status.HELD:
+            conflict = await _dispute_again(deps, transaction, memory)
+        payload = {"sighting": str(sighting), "counted": because is None, "cause_count": confirmed.cause_count}
+        await emit_learn_event(deps, transaction, prepared, "fact_confirmed", confirmed, **payload)
+    action = {Status.HELD: Action.CONFLICTED, Status.QUARANTINED: Action.QUARANTINED}.get(
+        memory.status, Action.QUARANTINED if suspicions else Action.CONFIRMED
     )
-    change = None
-    if because is None:
-        confirmed, change = await _corroborate(deps, transaction, confirmed, repeat, sighting)
-    conflict = await _dispute_again(deps, transaction, memory) if memory.status is Status.HELD else None
-    await _emit_confirmed(deps, transaction, confirmed, repeat, sighting=sighting, counted=because is None)
-    return ConfirmResult(memory=confirmed, sighting=sighting, counted=because is None, change=change, conflict=conflict)
+    learned = build_result(
+        action, prepared, confirmed, compared=[target], judgement=target.judgement, reasons=suspicions
+    )
+    return replace(learned, counted=because is None, change=change, conflict=conflict)
 
 
 async def _check_uncounted(
-    transaction: Transaction, memory: Memory, repeat: ConfirmRequest
+    transaction: Transaction, memory: Memory, prepared: PendingMemory
 ) -> MemoryUncountedReason | None:
-    if memory.status is Status.QUARANTINED or repeat.suspicious:
+    if memory.status is Status.QUARANTINED or prepared.statement.suspicions:
         return MemoryUncountedReason.QUARANTINED
     if memory.status is Status.HELD:
         return MemoryUncountedReason.HELD
-    cause = repeat.cause
     row = await transaction.one(
-        Q["counted_causes"],
-        space=memory.space_id,
-        memory=memory.id,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
+        Q["counted_causes"], space=memory.space_id, memory=memory.id, **cause_columns(prepared.cause)
     )
     counts = CauseCounts(of_cause=row["of_cause"], of_agent_today=row["of_agent_today"])
-    return find_uncounted_reason(counts, is_own_derivation=await _is_own_derivation(transaction, memory, repeat))
+    return find_uncounted_reason(counts, is_own_derivation=await _is_own_derivation(transaction, memory, prepared))
 
 
-async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: ConfirmRequest) -> bool:
+async def _is_own_derivation(transaction: Transaction, memory: Memory, prepared: PendingMemory) -> bool:
     """Whether the statement derives from the memory itself, or both share a source."""
-    given = repeat.said.given
-    sources: set[UUID] = {*given.derived_from, *(turn.id for turn in given.turns)}
+    request = prepared.request
+    sources: set[UUID] = {*request.derived_from, *(turn.id for turn in request.turns)}
     if not sources:
         return False
-    line = await find_ancestors(transaction, memory.space_id, [*given.derived_from])
+    line = await find_ancestors(transaction, memory.space_id, [*request.derived_from])
     mine = {each.id for each in await find_ancestors(transaction, memory.space_id, [memory.id])}
     return not ({memory.id} | mine).isdisjoint(sources | {each.id for each in line})
 
@@ -103,67 +81,72 @@ async def _is_own_derivation(transaction: Transaction, memory: Memory, repeat: C
 async def _put_sighting(
     deps: MemoryDeps,
     transaction: Transaction,
-    memory: Memory,
-    repeat: ConfirmRequest,
+    prepared: PendingMemory,
+    target: CandidateComparison,
+    *,
+    kept: UUID | None,
     because: MemoryUncountedReason | None,
 ) -> UUID:
-    said, cause, sighting = repeat.said, repeat.cause, deps.new_uuid()
+    statement, request, sighting = prepared.statement, prepared.request, deps.new_uuid()
     await transaction.run(
         Q["put_sighting"],
-        space=memory.space_id,
+        space=target.memory.space_id,
         id=sighting,
-        memory=memory.id,
-        agent=cause.agent,
-        session=cause.session,
-        day=cause.day,
-        origin=cause.origin.value,
-        trust=said.trust,
-        wording=said.text,
-        source=said.given.source,
-        episode=said.given.episode_id,
-        turn=said.given.turn_id,
-        similarity=repeat.similarity,
-        judgement=repeat.judgement,
-        at=said.at,
+        memory=target.memory.id,
+        **cause_columns(prepared.cause),
+        trust=statement.trust,
+        wording=statement.text,
+        source=request.source,
+        episode=request.episode_id,
+        turn=request.turn_id,
+        similarity=target.similarity,
+        judgement=kept,
+        at=statement.at,
         counted=because is None,
         uncounted=because.value if because else None,
-        **_detail_columns(repeat),
+        **_detail_columns(prepared),
     )
     return sighting
 
 
-def _detail_columns(repeat: ConfirmRequest) -> dict[str, Any]:
+async def _confirm(transaction: Transaction, memory: Memory, prepared: PendingMemory) -> Memory:
+    details, at = _detail_columns(prepared), prepared.statement.at
+    row = await transaction.one(Q["confirm_memory"], space=memory.space_id, id=memory.id, at=at, **details)
+    return memory_from_row(row)
+
+
+def _detail_columns(prepared: PendingMemory) -> dict[str, Any]:
     """Details of a statement besides its text."""
-    said = repeat.said
     return {
-        "subject": said.subject,
-        "subject_key": said.subject_key,
-        "event_time": said.given.event_time,
-        "tags": list(said.given.tags),
+        "subject": prepared.statement.subject,
+        "subject_key": prepared.statement.subject_key,
+        "event_time": prepared.request.event_time,
+        "tags": list(prepared.request.tags),
     }
 
 
 async def _corroborate(
-    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest, sighting: UUID
+    deps: MemoryDeps,
+    transaction: Transaction,
+    memory: Memory,
+    prepared: PendingMemory,
+    sighting: UUID,
+    kept: UUID | None,
 ) -> tuple[Memory, UUID]:
     """Apply a new cause to the belief in a memory."""
-    terms = deps.terms(memory.space_id)
-    belief = corroborate_belief(
-        memory.belief, trust=repeat.said.trust, origin=repeat.said.origin, cap=terms.memory.untrusted_confidence_cap
-    )
+    statement, cap = prepared.statement, deps.terms(memory.space_id).memory.untrusted_confidence_cap
+    belief = corroborate_belief(memory.belief, trust=statement.trust, origin=statement.origin, cap=cap)
     columns = belief_columns(belief)
-    row = await transaction.one(
-        Q["revalue"], space=memory.space_id, id=memory.id, causes=1, at=repeat.said.at, **columns
-    )
+    row = await transaction.one(Q["revalue"], space=memory.space_id, id=memory.id, causes=1, at=statement.at, **columns)
     before = {name: getattr(memory, name) for name in (*columns, "cause_count")}
     note = ChangeDraft(
         op=MemoryChangeOp.CONFIRM,
         before={memory.id: before},
         after={memory.id: columns | {"cause_count": memory.cause_count + 1}},
-        by=repeat.said.origin.value,
+        by=statement.origin.value,
         reason="a new cause says the same",
-        cause=repeat.cause,
-        judgement=repeat.judgement,
+        cause=prepared.cause,
+        judgement=kept,
         more={"sighting": str(sighting)},
     )
     return memory_from_row(row), await write_change(deps, transaction, memory.space_id, note)
@@ -177,18 +160,3 @@ async def _dispute_again(deps: MemoryDeps, transaction: Transaction, memory: Mem
             deps.world, transaction, memory.space_id, old=old, new=memory.id, judgement=None
         )
     return conflict
-
-
-async def _emit_confirmed(
-    deps: MemoryDeps, transaction: Transaction, memory: Memory, repeat: ConfirmRequest, **payload: Any
-) -> None:
-    told = {"memory": str(memory.id), "sighting": str(payload["sighting"]), "counted": payload["counted"]}
-    await deps.outbox.emit(
-        transaction,
-        "fact_confirmed",
-        space=memory.space_id,
-        subject=f"memory:{memory.id}",
-        payload=told | {"cause_count": memory.cause_count},
-        agent=repeat.place.agent,
-        session=repeat.place.session or None,
-    )

@@ -1,291 +1,256 @@
-"""Learns one statement, in twelve steps; the only way into memory.
+"""Learns statements, one or many, in twelve steps; the only way into memory.
 
+A single statement is a batch of one, and many are learned in batches of a hundred.
 Steps 1 to 6 need neither vectors nor judges: idempotency key, input checks, hygiene, same words, same gist,
-and what people asked to forget. They take many statements at once with one query per step, and write nothing
-but lifted bans.
+and what people asked to forget. They take one query per step, and write nothing but lifted bans.
 Embedding, candidates and judging follow outside transactions. Everything is then written in one transaction,
-so nothing acknowledged is lost. The caller always gets a result.
+so nothing acknowledged is lost. Each request gets a result: a bad item of a batch returns its own error and
+stops no other, and finished batches stay.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeGuard, TypeVar
 
-from festinger.errors import FestingerError, StoreDown
-from festinger.ids import MemoryId, Origin
-from festinger.memory.changes import find_memories, lock_memories
+from festinger.clock import Stopwatch
+from festinger.errors import FestingerError, StoreDown, TooLarge
+from festinger.ids import MemoryId, Origin, Scope
+from festinger.memory.changes import find_memories
 from festinger.memory.deps import MemoryDeps, refresh_statistics
 from festinger.memory.late_judgements import attach_settle, judge_pairs
-from festinger.memory.learn.candidates import CandidateSearchResult, find_candidates, resolve_subject_keys
-from festinger.memory.learn.compare import REPEATERS, DuplicateMatch, PendingMemory, compare, find_duplicates
-from festinger.memory.learn.decision import Action
+from festinger.memory.learn.batch import write_together
+from festinger.memory.learn.candidates import PendingMemory, find_candidates, resolve_subject_keys
+from festinger.memory.learn.compare import REPEATERS, compare, find_duplicates
 from festinger.memory.learn.intake import (
     FORGOTTEN,
-    RefusalDetail,
+    LearnRefusal,
+    Shingles,
     find_idempotent_results,
     parse_learn_request,
-    record_refusal,
-    run_idempotent,
 )
-from festinger.memory.learn.result import Learned, build_result
-from festinger.memory.learn.statement import LearnRequest, ParsedStatement
-from festinger.memory.learn.write import confirm_statement, write_statement
-from festinger.memory.model import Scope
-from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_text
+from festinger.memory.learn.result import Learned, build_error_result
+from festinger.memory.learn.statement import LearnRequest, Statement
+from festinger.memory.learn.write import write_item
+from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.pool import Transaction
 from festinger.text.overlap import build_all_shingles, has_several_sentences
 
+TRIES = 3
+"""Attempts to write a statement when others change the same rows."""
+BATCH = 100
+MOST_ITEMS = 10_000
+REPORT_SECONDS = 0.5
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateStatement:
-    """A statement that duplicates a memory."""
+Progress = Callable[[int, int, Mapping[str, int]], None]
 
-    prepared: PendingMemory
-    duplicate: DuplicateMatch
+L = TypeVar("L")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRequest:
-    """A statement that is refused."""
-
-    given: LearnRequest
-    refusal: RefusalDetail
+Item = PendingMemory | LearnRefusal | Learned
+"""A request in the pipeline: a statement to write, a refusal to record, or the result."""
 
 
-Known = PendingMemory | DuplicateStatement | RefusedRequest | Learned | FestingerError
-"""A statement to process further, a duplicate, a refusal, an earlier result, or an error."""
+async def learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learned:
+    """Learn one statement. Raises `BadInput`, `TooLarge`, `NotFound`, `Replayed`, `StoreDown`."""
+    [learned] = await _learn_batch(deps, scope, [request])
+    if learned.error is not None:
+        raise learned.error
+    return _count_result(await _wait_for_judgement(deps, scope, learned, seconds=request.wait))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SurfacedContext:
-    """The memories surfaced in a session, and shingles of their texts."""
-
-    memories: Collection[MemoryId] = ()
-    shingles: frozenset[tuple[str, ...]] = frozenset()
-
-
-async def load_possible_echoes(deps: MemoryDeps, place: Scope, items: Sequence[LearnRequest]) -> SurfacedContext:
-    """Load what the speakers may be repeating from us. Call outside transactions."""
-    composed = any(isinstance(each.text, str) and has_several_sentences(each.text) for each in items)
-    if not place.session or not (composed or any(each.origin in REPEATERS for each in items)):
-        return SurfacedContext()
-    surfaced = await deps.surfaced(place, deps.terms(place.space).memory.echo_turns)
-    if not surfaced or not composed:
-        return SurfacedContext(memories=surfaced)
-    async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, place.space, surfaced)
-    return SurfacedContext(memories=surfaced, shingles=build_all_shingles(memory.content for memory in found.values()))
+async def learn_many(
+    deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest], *, progress: Progress | None = None
+) -> list[Learned]:
+    """Learn statements in order, one result each. Called again with the same keys, it resumes."""
+    if len(requests) > MOST_ITEMS:
+        raise TooLarge(f"A batch has at most {MOST_ITEMS:,} items; this one has {len(requests):,}.")
+    done: list[Learned] = []
+    report = _Reporter(progress, deps.stopwatch, total=len(requests))
+    for start in range(0, len(requests), BATCH):
+        batch = requests[start : start + BATCH]
+        learned = _learn_batch(deps, scope, batch)
+        done += map(_count_result, await (learned if len(batch) > 1 else _catch_error(learned)))
+        report.tell(done)
+    return done
 
 
-async def classify_requests(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    place: Scope,
-    items: Sequence[LearnRequest],
-    *,
-    surfaced: SurfacedContext,
-) -> list[Known]:
-    """Classify each statement, in order."""
-    done = await find_idempotent_results(deps, transaction, place, items)
-    known: list[Known | ParsedStatement] = [
-        done.get(item.key or "") or await _parse_or_refuse(deps, transaction, place, item, shown=surfaced.shingles)
-        for item in items
-    ]
-    places = [at for at, each in enumerate(known) if isinstance(each, ParsedStatement)]
-    said = await _canonicalize_subjects(
-        transaction, place, [each for each in known if isinstance(each, ParsedStatement)]
-    )
-    deps.step("taken in")
-    duplicates = await find_duplicates(deps, transaction, place.space, said)
-    deps.step("twins")
-    found = [
-        _build_pending(deps, place, each, duplicate=duplicate, surfaced=surfaced.memories)
-        for each, duplicate in zip(said, duplicates, strict=True)
-    ]
-    for at, each in zip(places, await _refuse_forgotten(deps, transaction, place, found), strict=True):
-        known[at] = each
-    deps.step("not forgotten")
-    return [each for each in known if not isinstance(each, ParsedStatement)]
-
-
-async def _parse_or_refuse(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, given: LearnRequest, *, shown: frozenset[tuple[str, ...]]
-) -> ParsedStatement | RefusedRequest | FestingerError:
-    """Steps 1 to 3: input checks, cleaning, hygiene. An error in one statement does not affect the others."""
+async def _catch_error(one: Awaitable[Sequence[L]]) -> Sequence[L | Learned]:
+    """Return the result of learning one statement; if it fails, its error is the result."""
     try:
-        # A job rewords what others said, and may well repeat what was surfaced.
-        repeats = frozenset() if given.origin is Origin.JOB else shown
-        taken = await parse_learn_request(deps, transaction, place, given, shown=repeats)
+        return await one
     except StoreDown:
         raise
     except FestingerError as error:
-        return error
-    return RefusedRequest(given=given, refusal=taken) if isinstance(taken, RefusalDetail) else taken
+        return [build_error_result(error)]
 
 
-async def _canonicalize_subjects(
-    transaction: Transaction, place: Scope, said: Sequence[ParsedStatement]
-) -> list[ParsedStatement]:
-    """Replace subjects by the canonical names of the vocabulary."""
-    keys = await resolve_subject_keys(transaction, place.space, [each.subject_key for each in said])
-    return [replace(each, subject_key=key) for each, key in zip(said, keys, strict=True)]
+class _Reporter:
+    """Reports progress at most twice a second and at the end."""
+
+    def __init__(self, progress: Progress | None, stopwatch: Stopwatch, *, total: int) -> None:
+        self._progress = progress
+        self._stopwatch = stopwatch
+        self._total = total
+        self._reported: float | None = None
+
+    def tell(self, done: Sequence[Learned]) -> None:
+        now = self._stopwatch()
+        is_due = self._reported is None or now - self._reported >= REPORT_SECONDS or len(done) == self._total
+        if self._progress is not None and is_due:
+            self._reported = now
+            self._progress(len(done), self._total, Counter(each.action.value for each in done))
 
 
-def _build_pending(
+async def _learn_batch(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Learned]:
+    items: Sequence[Item] = await _classify_requests(deps, scope, requests)  # (1) to (6)
+    while not all(isinstance(each, Learned) for each in items):
+        ready = await _prepare(deps, scope, items)  # (7) to (9)
+        # A statement comes back unwritten if what it repeats has changed since.
+        items = await _write(deps, scope, ready)  # (10) to (12)
+    return [await attach_settle(deps, scope, each) for each in items if isinstance(each, Learned)]
+
+
+async def _classify_requests(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Item]:
+    """Classify each request, in order. A single one that needs no vectors is written at once."""
+    surfaced, shown = await _load_possible_echoes(deps, scope, requests)
+    async with deps.store.transaction() as transaction:
+        done = await find_idempotent_results(deps, transaction, scope, requests)
+        parsed = [
+            done.get(each.key or "") or await _parse_or_refuse(deps, transaction, scope, each, shown=shown)
+            for each in requests
+        ]
+        statements = [each for each in parsed if isinstance(each, Statement)]
+        pending = iter(await _build_pending(deps, transaction, scope, statements, surfaced=surfaced))
+        items: list[Item] = [next(pending) if isinstance(each, Statement) else each for each in parsed]
+        if len(items) == 1 and not _needs_vectors(items[0]):
+            # An error here rolls everything back, as it does when a single statement is written later.
+            items = [await write_item(deps, transaction, scope, items[0])]
+    return items
+
+
+async def _load_possible_echoes(
+    deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]
+) -> tuple[Collection[MemoryId], Shingles]:
+    """Load the memories that the speakers may be repeating from us, and shingles of their texts."""
+    composed = any(isinstance(each.text, str) and has_several_sentences(each.text) for each in requests)
+    if not scope.session or not (composed or any(each.origin in REPEATERS for each in requests)):
+        return (), frozenset()
+    surfaced = await deps.surfaced(scope, deps.terms(scope.space).memory.echo_turns)
+    if not surfaced or not composed:
+        return surfaced, frozenset()
+    async with deps.store.transaction() as transaction:
+        found = await find_memories(transaction, scope.space, surfaced)
+    return surfaced, build_all_shingles(memory.content for memory in found.values())
+
+
+async def _parse_or_refuse(
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, request: LearnRequest, *, shown: Shingles
+) -> Statement | LearnRefusal | Learned:
+    """Steps 1 to 3: input checks, cleaning, hygiene. An error in one statement does not affect the others."""
+    try:
+        # A job rewords what others said, and may well repeat what was surfaced.
+        repeats = frozenset() if request.origin is Origin.JOB else shown
+        return await parse_learn_request(deps, transaction, scope, request, shown=repeats)
+    except StoreDown:
+        raise
+    except FestingerError as error:
+        return build_error_result(error)
+
+
+async def _build_pending(
     deps: MemoryDeps,
-    place: Scope,
-    said: ParsedStatement,
+    transaction: Transaction,
+    scope: Scope,
+    statements: Sequence[Statement],
     *,
-    duplicate: DuplicateMatch | None,
     surfaced: Collection[MemoryId],
-) -> PendingMemory | DuplicateStatement:
-    """Steps 4 and 5: same words, same gist. A suspicious statement never counts as a duplicate."""
-    heard = surfaced if said.origin in REPEATERS else ()
-    prepared = PendingMemory(place=place, said=said, ref=deps.new_memory_id(), surfaced=heard)
-    if duplicate is None or said.suspicions:
-        return prepared
-    return DuplicateStatement(prepared=prepared, duplicate=duplicate)
+) -> list[PendingMemory | LearnRefusal]:
+    """Steps 4 to 6: same words, same gist, and what people asked to forget.
 
-
-async def _refuse_forgotten(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, found: Sequence[PendingMemory | DuplicateStatement]
-) -> list[PendingMemory | DuplicateStatement | RefusedRequest]:
-    """Step 6: refuse what people asked to forget. What exists as a memory was stated anew since."""
-    new = [each for each in found if isinstance(each, PendingMemory)]
-    bans = iter(await deps.is_forgotten(transaction, place.space, [each.said for each in new]) if new else ())
+    A suspicious statement never counts as a duplicate. What exists as a memory was stated anew since it was
+    forgotten.
+    """
+    if not statements:
+        return []
+    keys = await resolve_subject_keys(transaction, scope.space, [each.subject_key for each in statements])
+    statements = [replace(each, subject_key=key) for each, key in zip(statements, keys, strict=True)]
+    deps.step("taken in")
+    duplicates = await find_duplicates(deps, transaction, scope.space, statements)
+    deps.step("twins")
+    found = [
+        PendingMemory(
+            scope=scope,
+            statement=each,
+            ref=deps.new_memory_id(),
+            duplicate=None if each.suspicions else duplicate,
+            surfaced=surfaced if each.origin in REPEATERS else (),
+        )
+        for each, duplicate in zip(statements, duplicates, strict=True)
+    ]
+    new = [each.statement for each in found if _needs_vectors(each)]
+    bans = iter(await deps.is_forgotten(transaction, scope.space, new) if new else ())
+    deps.step("not forgotten")
     return [
-        RefusedRequest(given=each.said.given, refusal=RefusalDetail(reason=FORGOTTEN))
-        if isinstance(each, PendingMemory) and next(bans)
-        else each
+        LearnRefusal(request=each.request, reason=FORGOTTEN) if _needs_vectors(each) and next(bans) else each
         for each in found
     ]
 
 
-TRIES = 3
-"""Attempts to write a statement when others change the same rows."""
+def _needs_vectors(item: Item) -> TypeGuard[PendingMemory]:
+    return isinstance(item, PendingMemory) and item.duplicate is None
 
 
-async def learn(deps: MemoryDeps, place: Scope, given: LearnRequest) -> Learned:
-    """Learn one statement. Raises `BadInput`, `TooLarge`, `NotFound`, `Replayed`, `StoreDown`."""
-    known = await run_early_steps(deps, place, given)  # (1) to (6)
-    if isinstance(known, Learned):
-        return count_result(known)
-    vectors = await embed_text(deps, to_embedding_input(known.said))  # (7)
+async def _prepare(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[Item]:
+    """Steps 7 to 9: add vectors, candidates and judgements to the statements that are not duplicates."""
+    new = [each for each in items if _needs_vectors(each)]
+    if not new:
+        return list(items)
+    texts = [MemoryEmbeddingInput(text=each.statement.text, kind=each.statement.kind) for each in new]
+    vectors = await embed_texts(deps, texts)
+    new = [replace(each, vectors=vector) for each, vector in zip(new, vectors, strict=True)]
     deps.step("embedded")
-    await refresh_statistics(deps.store, deps.sizing)
-    found = await load_candidates(deps, place, known.said, vectors)  # (8)
+    await refresh_statistics(deps.store, deps.sizing, more=len(new))
+    async with deps.store.transaction() as transaction:
+        new = await find_candidates(deps, transaction, scope.space, new)
     deps.step("candidates")
-    compared = await compare(deps, place.space, known.said, found.candidates, ref=known.ref, vectors=vectors)  # (9)
+    compared = iter(await compare(deps, scope.space, new))
     deps.step("judged")
-    prepared = replace(known, seen=found.seen, compared=tuple(compared), vectors=vectors)
-    learned = await attach_settle(deps, place, await write_with_retries(deps, prepared))  # (10) to (12)
-    return count_result(await wait_for_judgement(deps, place, learned, seconds=given.wait))
+    return [next(compared) if _needs_vectors(each) else each for each in items]
 
 
-async def run_early_steps(deps: MemoryDeps, place: Scope, given: LearnRequest) -> PendingMemory | Learned:
-    """Run the steps without vectors and judges; return what is left to learn, or the result."""
-    surfaced = await load_possible_echoes(deps, place, [given])
-    async with deps.store.transaction() as transaction:
-        [known] = await classify_requests(deps, transaction, place, [given], surfaced=surfaced)
-        if isinstance(known, FestingerError):
-            raise known
-        return await apply_early_result(deps, transaction, place, known)
-
-
-async def apply_early_result(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    place: Scope,
-    known: PendingMemory | DuplicateStatement | RefusedRequest | Learned,
-) -> PendingMemory | Learned:
-    """Carry out a refusal or a confirmation; return anything else unchanged."""
-    if isinstance(known, RefusedRequest):
-        return await _record_refusal(deps, transaction, place, given=known.given, refusal=known.refusal)
-    if isinstance(known, DuplicateStatement):
-        return await _confirm_duplicate(deps, transaction, known.prepared, known.duplicate)
-    return known
-
-
-async def load_candidates(
-    deps: MemoryDeps, place: Scope, said: ParsedStatement, vectors: StatementVectors | None
-) -> CandidateSearchResult:
-    async with deps.store.transaction() as transaction:
-        return await find_candidates(deps, transaction, place.space, said, vectors)
-
-
-async def write_with_retries(deps: MemoryDeps, prepared: PendingMemory) -> Learned:
-    """Write in one transaction; retry if other writers interfere."""
+async def _write(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[PendingMemory | Learned]:
+    """Write in one transaction; if other writers interfere, write each item on its own, with retries."""
     for left in range(TRIES - 1, -1, -1):
         try:
             async with deps.store.transaction() as transaction:
-                learned = await write_idempotent(deps, transaction, prepared)
+                if len(items) == 1:
+                    written = [await write_item(deps, transaction, scope, items[0])]
+                else:
+                    written = await write_together(deps, transaction, scope, items)
             deps.step("committed")
-            return learned
+            return written
         except StoreDown as error:
-            if not left or error.details.get("kind") != "busy":
+            if error.details.get("kind") != "busy" or not left:
                 raise
+            if len(items) > 1:
+                return [(await _catch_error(_write(deps, scope, [each])))[0] for each in items]
     raise AssertionError("the last try returns or raises")
 
 
-async def write_idempotent(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
-) -> Learned:
-    """Write in the caller's transaction unless a call with the same key already did."""
-
-    async def operation() -> Learned:
-        learned = await write_statement(deps, transaction, prepared, locked=locked)
-        deps.step("written")
-        return learned
-
-    given, place = prepared.said.given, prepared.place
-    return await run_idempotent(deps, transaction, place, given=given, write=operation)
-
-
-async def wait_for_judgement(deps: MemoryDeps, place: Scope, learned: Learned, *, seconds: float) -> Learned:
+async def _wait_for_judgement(deps: MemoryDeps, scope: Scope, learned: Learned, *, seconds: float) -> Learned:
     """Ask the model about pending pairs, if the caller gives it time."""
     if not learned.pending or seconds <= 0 or learned.memory is None:
         return learned
     try:
         async with asyncio.timeout(seconds):
-            await judge_pairs(deps, place.space, learned.memory.id)
+            await judge_pairs(deps, scope.space, learned.memory.id)
     except TimeoutError:
         return learned
     return await learned.settled(0.0)
 
 
-def to_embedding_input(said: ParsedStatement) -> MemoryEmbeddingInput:
-    return MemoryEmbeddingInput(text=said.text, kind=said.kind)
-
-
-def count_result(learned: Learned) -> Learned:
+def _count_result(learned: Learned) -> Learned:
     MEMORY_LEARNT.labels(learned.action.value).inc()
     return learned
-
-
-async def _record_refusal(
-    deps: MemoryDeps, transaction: Transaction, place: Scope, *, given: LearnRequest, refusal: RefusalDetail
-) -> Learned:
-    async def operation() -> Learned:
-        return await record_refusal(deps, transaction, place, given, refusal, at=deps.clock())
-
-    return await run_idempotent(deps, transaction, place, given=given, write=operation)
-
-
-async def _confirm_duplicate(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, duplicate: DuplicateMatch
-) -> Learned | PendingMemory:
-    """Confirm the duplicate. If it has changed since, the statement takes the remaining steps."""
-    if duplicate.memory.id in prepared.surfaced:
-        return build_result(Action.ECHOED, prepared, duplicate.memory, judgement=duplicate.judgement)
-    present = (await lock_memories(transaction, prepared.place.space, [duplicate.memory.id]))[duplicate.memory.id]
-    if not present.is_live or present.fold != duplicate.memory.fold:
-        return prepared
-
-    async def operation() -> Learned:
-        learned = await confirm_statement(deps, transaction, prepared, present, judgement=duplicate.judgement)
-        deps.step("written")
-        return learned
-
-    given, place = prepared.said.given, prepared.place
-    return await run_idempotent(deps, transaction, place, given=given, write=operation)

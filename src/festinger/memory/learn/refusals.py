@@ -4,21 +4,20 @@ Every refusal is stored with its reason for some days, so that nothing is droppe
 picks is learned through `learn` as that person's statement.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.errors import NotFound, Refused
-from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Scope
 from festinger.observability.checks import Check, ok_check, warning_check
+from festinger.records import record_json, row_mapper
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
@@ -41,17 +40,7 @@ class Refusal:
     learnt_id: UUID | None
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "id": str(self.id),
-            "reason": self.reason,
-            "detail": self.detail,
-            "text": self.text,
-            "agent": self.agent_id,
-            "session": self.session_id,
-            "origin": self.origin.value,
-            "at": iso(self.at),
-            "learnt": str(self.learnt_id) if self.learnt_id else None,
-        }
+        return record_json(self, agent_id="agent", session_id="session", learnt_id="learnt")
 
 
 async def page_refusals(
@@ -82,8 +71,8 @@ async def learn_anyway(deps: MemoryDeps, space: SpaceId, refusal: UUID, *, by: s
     found = _refusal_from_row(row)
     if found.learnt_id is not None:
         raise Refused("This was learnt already.", memory=str(found.learnt_id))
-    place = Scope(space=space, agent=found.agent_id, session=SessionId(by))
-    learned = await learn(deps, place, LearnRequest(text=found.text, origin=Origin.PERSON))
+    scope = Scope(space=space, agent=found.agent_id, session=SessionId(by))
+    learned = await learn(deps, scope, LearnRequest(text=found.text, origin=Origin.PERSON))
     if learned.memory is not None:
         await deps.store.run(Q["mark_learnt"], space=space, id=refusal, memory=learned.memory.id)
     return learned
@@ -116,6 +105,4 @@ async def check_refusals(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     return ok_check("memory.refusals", f"{refused} of the last {seen} statements were refused.")
 
 
-def _refusal_from_row(row: Mapping[str, Any]) -> Refusal:
-    names = ("id", "reason", "detail", "text", "agent_id", "session_id", "at", "learnt_id")
-    return Refusal(**{name: row[name] for name in names}, origin=Origin(row["origin"]))
+_refusal_from_row = row_mapper(Refusal)

@@ -13,10 +13,10 @@ from festinger.events.event import NewEvent
 from festinger.ids import MemoryId
 from festinger.judge.model import Current, Guard, Judgement, Relation
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.compare import CandidateComparison, PendingMemory
-from festinger.memory.learn.decision import Action
-from festinger.memory.model import Memory
+from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
+from festinger.memory.model import Action, Memory
 from festinger.memory.vectors import EMBEDDER
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 
 HTTP = {
@@ -84,30 +84,9 @@ class Learned:
         return await self._settle(timeout) or self
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "memory": self.memory.as_json() if self.memory else None,
-            "action": self.action.value,
-            "matched": [
-                {
-                    "id": str(match.id),
-                    "similarity": match.similarity,
-                    "relation": match.relation.value,
-                    "confidence": match.confidence,
-                }
-                for match in self.matched
-            ],
-            "superseded": [str(each) for each in self.superseded],
-            "judgement": _judgement(self.judgement),
-            "conflict": str(self.conflict) if self.conflict else None,
-            "pending": self.pending,
-            "reasons": list(self.reasons),
-            "redactions": list(self.redactions),
-            "degraded": list(self.degraded),
-            "said": self.said,
-            "change": str(self.change) if self.change else None,
-            "refusal": str(self.refusal) if self.refusal else None,
-            **({"error": self.error.as_json()["error"]} if self.error else {}),
-        }
+        shown = record_json(self, hide=("judgement", "counted", "error", "_settle"))
+        error = {"error": self.error.as_json()["error"]} if self.error else {}
+        return shown | {"judgement": _judgement(self.judgement), **error}
 
 
 def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
@@ -125,14 +104,14 @@ def _judgement(judgement: Judgement | None) -> dict[str, Any] | None:
 
 def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
     """Rebuild the result of an earlier call, with the memory as it is now."""
-    said = kept["judgement"]
-    judgement = said and Judgement(
-        relation=Relation(said["relation"]),
-        current=Current(said["current"]),
-        confidence=said["confidence"],
-        judge=said["judge"],
-        reasoning=said["reasoning"],
-        guards=tuple(map(Guard, said["guards"])),
+    stored = kept["judgement"]
+    judgement = stored and Judgement(
+        relation=Relation(stored["relation"]),
+        current=Current(stored["current"]),
+        confidence=stored["confidence"],
+        judge=stored["judge"],
+        reasoning=stored["reasoning"],
+        guards=tuple(map(Guard, stored["guards"])),
     )
     matched = [
         LearnMatch(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
@@ -183,6 +162,11 @@ def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, 
     return SENTENCES[action]
 
 
+def build_error_result(error: FestingerError) -> Learned:
+    """Build the result of an item that could not be learned."""
+    return Learned(memory=None, action=Action.REFUSED, reasons=(error.name,), said=error.message, error=error)
+
+
 def build_refused_error(learned: Learned) -> Refused:
     """Build the error for a refused statement."""
     return Refused(
@@ -214,7 +198,7 @@ def build_result(
         matched=tuple(map(build_match, compared)),
         judgement=judgement,
         reasons=reasons,
-        redactions=prepared.said.redactions,
+        redactions=prepared.statement.redactions,
         degraded=(EMBEDDER,) if is_new and prepared.vectors is None else (),
         said=describe_action(action, superseded=superseded, reasons=reasons),
     )
@@ -223,9 +207,9 @@ def build_result(
 def build_match(compared: CandidateComparison) -> LearnMatch:
     return LearnMatch(
         id=compared.memory.id,
-        similarity=compared.candidate.similarity,
-        relation=compared.opinion.judgement.relation,
-        confidence=compared.opinion.judgement.confidence,
+        similarity=compared.similarity,
+        relation=compared.judgement.relation,
+        confidence=compared.judgement.confidence,
     )
 
 
@@ -239,33 +223,24 @@ async def emit_learn_event(
         space=memory.space_id,
         subject=f"memory:{memory.id}",
         payload={"memory": str(memory.id), **payload},
-        agent=prepared.place.agent,
-        session=prepared.place.session or None,
+        agent=prepared.scope.agent,
+        session=prepared.scope.session or None,
     )
-
-
-async def emit_fact_event(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, memory: Memory, action: Action
-) -> None:
-    await emit_learn_event(deps, transaction, prepared, LEARNED, memory, **_fact_payload(memory, action))
 
 
 def build_fact_event(prepared: PendingMemory, memory: Memory, action: Action) -> NewEvent:
-    """Build the event for emitting it together with others."""
+    """Build the event about a new memory."""
     return NewEvent(
         name=LEARNED,
         subject=f"memory:{memory.id}",
-        payload={"memory": str(memory.id), **_fact_payload(memory, action)},
-        agent=prepared.place.agent,
-        session=prepared.place.session or None,
+        payload={
+            "memory": str(memory.id),
+            "kind": memory.kind.value,
+            "subject": memory.subject,
+            "action": action.value,
+            "origin": memory.origin.value,
+            "agent": memory.agent_id,
+        },
+        agent=prepared.scope.agent,
+        session=prepared.scope.session or None,
     )
-
-
-def _fact_payload(memory: Memory, action: Action) -> dict[str, Any]:
-    return {
-        "kind": memory.kind.value,
-        "subject": memory.subject,
-        "action": action.value,
-        "origin": memory.origin.value,
-        "agent": memory.agent_id,
-    }

@@ -1,6 +1,6 @@
 """Defines learn requests and parsed statements, with validation, hygiene and hashes.
 
-`LearnRequest` is what a caller passes in, `ParsedStatement` what is learned of it. What a person asks to
+`LearnRequest` is what a caller passes in, `Statement` what is learned of it. What a person asks to
 learn is accepted; what a job read must be long enough, no heartbeat or question, lasting, and not a restated
 prompt.
 `fold_hash` covers the text normalized in case, quotes and spacing: equal hashes mean one statement.
@@ -28,7 +28,7 @@ from festinger.memory.model import Kind, SourceTag, parse_kind
 from festinger.text.hygiene import is_heartbeat, is_question, is_transient, strip_lead_in
 from festinger.text.normalize import HIDDEN, UNSEEN, fold
 from festinger.text.overlap import MOSTLY, shingle_overlap
-from festinger.text.secrets import Redact, redact
+from festinger.text.secrets import Redact, RedactionResult, redact
 from festinger.text.words import FUNCTION_WORDS, load_words
 
 MARK_BYTES = 16
@@ -136,13 +136,13 @@ class LearnRequest:
         """Hash that two calls with the same key must share."""
         times = [iso(at) if at else None for at in (self.event_time, self.valid_from)]
         sources = [str(each) for each in self.derived_from]
-        told = [self.subject, str(self.kind), self.origin.value, self.source, self.source_confidence]
-        body = [self.text, told, times, sources, list(self.tags), self.shared, self.immutable]
+        details = [self.subject, str(self.kind), self.origin.value, self.source, self.source_confidence]
+        body = [self.text, details, times, sources, list(self.tags), self.shared, self.immutable]
         return sha256(json.dumps(body).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedStatement:
+class Statement:
     """The part of a request that is learned."""
 
     text: str
@@ -155,62 +155,62 @@ class ParsedStatement:
     owner: AgentId | None
     trust: float
     at: datetime
-    given: LearnRequest
+    request: LearnRequest
     redactions: tuple[str, ...] = ()
     suspicions: tuple[str, ...] = ()
     """Why it must be quarantined, regardless of other memories."""
 
     @property
     def origin(self) -> Origin:
-        return self.given.origin
+        return self.request.origin
 
     @property
-    def statement(self) -> JudgeStatement:
+    def judge_statement(self) -> JudgeStatement:
         return JudgeStatement(
             text=self.text,
             subject=self.subject,
             slot=self.slot,
-            event_time=self.given.event_time,
+            event_time=self.request.event_time,
             said_at=self.at,
-            origin=self.given.origin,
+            origin=self.request.origin,
         )
 
 
-def validate_request(given: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
+def validate_request(request: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
     """Normalize a request. Raises `BadInput` or `TooLarge` with a hint."""
-    if not isinstance(given.text, str):
+    if not isinstance(request.text, str):
         raise BadInput("A memory is text.", hint="Give one sentence as text.")
-    if not given.text.strip():
+    if not request.text.strip():
         raise BadInput("There is nothing to learn: the text is empty.", hint="Give one sentence.")
-    if len(given.text) > LONGEST:
+    if len(request.text) > LONGEST:
         raise TooLarge(
-            f"A memory has at most {LONGEST:,} characters; this one has {len(given.text):,}.",
+            f"A memory has at most {LONGEST:,} characters; this one has {len(request.text):,}.",
             hint="Learn it as a document, in parts.",
         )
-    if "\x00" in given.text:
+    if "\x00" in request.text:
         raise BadInput("The text holds a NUL byte.", hint="Decode the text again from its source.")
-    _check_numbers(given)
+    _check_numbers(request)
     return replace(
-        given,
-        kind=parse_kind(given.kind),
-        origin=Origin(given.origin),
-        event_time=aware(given.event_time) if given.event_time else None,
-        valid_from=aware(given.valid_from) if given.valid_from else None,
-        tags=_tags(given.tags),
-        subject=_subject(given.subject, redact),
+        request,
+        kind=parse_kind(request.kind),
+        origin=Origin(request.origin),
+        event_time=aware(request.event_time) if request.event_time else None,
+        valid_from=aware(request.valid_from) if request.valid_from else None,
+        tags=_tags(request.tags),
+        subject=_subject(request.subject, redact),
     )
 
 
-def _check_numbers(given: LearnRequest) -> None:
+def _check_numbers(request: LearnRequest) -> None:
     try:
-        given.text.encode()
+        request.text.encode()
     except UnicodeEncodeError as error:
         raise BadInput("The text holds half a character.", hint="Decode it again from its source.") from error
-    if not 0.0 <= given.source_confidence <= 1.0:
-        raise BadInput(f"`source_confidence` lies between 0 and 1; {given.source_confidence} does not.")
-    if given.key is not None and not 0 < len(given.key) <= LONGEST_KEY:
+    if not 0.0 <= request.source_confidence <= 1.0:
+        raise BadInput(f"`source_confidence` lies between 0 and 1; {request.source_confidence} does not.")
+    if request.key is not None and not 0 < len(request.key) <= LONGEST_KEY:
         raise BadInput(f"A key has 1 to {LONGEST_KEY} characters.")
-    if given.immutable and given.origin not in (Origin.PERSON, Origin.SYSTEM):
+    if request.immutable and request.origin not in (Origin.PERSON, Origin.SYSTEM):
         raise BadInput(
             "Only a person or the system may say something for good.",
             hint="Leave `immutable` out, or let a person say it.",
@@ -231,33 +231,27 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return plain
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CleanedInput:
-    """A text that may be stored, the kinds of secrets removed, and whether it had hidden characters."""
-
-    text: str
-    redactions: tuple[str, ...]
-    hid: bool
-
-
-def redact_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> CleanedInput:
+def redact_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> RedactionResult:
     """Remove injected blocks, hidden characters, secrets and whatever else `redact` removes."""
     own = without_blocks(text)
-    hid = not HIDDEN.isdisjoint(own)
-    seen = own.translate(UNSEEN) if hid else own
+    seen = own.translate(UNSEEN) if has_hidden_text(own) else own
     redacted = redact(seen.strip())
-    return CleanedInput(text=redacted.text.strip(), redactions=redacted.kinds, hid=hid)
+    return replace(redacted, text=redacted.text.strip())
+
+
+def has_hidden_text(text: str) -> bool:
+    return not HIDDEN.isdisjoint(text)
 
 
 def build_statement(
-    given: LearnRequest, clean: CleanedInput, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
-) -> ParsedStatement:
+    request: LearnRequest, clean: RedactionResult, *, owner: AgentId | None, trust: float, at: datetime, **more: Any
+) -> Statement:
     """Build the statement with its slot and hashes."""
-    slot = parse_slot(clean.text, given.subject, said_at=at)
-    subject = given.subject or (slot.subject.replace("_", " ") if slot else None)
-    return ParsedStatement(
+    slot = parse_slot(clean.text, request.subject, said_at=at)
+    subject = request.subject or (slot.subject.replace("_", " ") if slot else None)
+    return Statement(
         text=clean.text,
-        kind=Kind(given.kind),
+        kind=Kind(request.kind),
         subject=subject,
         subject_key=subject_key(subject),
         slot=slot,
@@ -266,8 +260,8 @@ def build_statement(
         owner=owner,
         trust=trust,
         at=at,
-        given=given,
-        redactions=clean.redactions,
+        request=request,
+        redactions=clean.kinds,
         **more,
     )
 
@@ -329,5 +323,5 @@ def is_supported(text: str, turns: Collection[str], *, confidence: float) -> boo
     words = content_words(text)
     if not turns or not words or confidence < SURE:
         return False
-    said = frozenset().union(*(content_words(turn) for turn in turns))
-    return len(words & said) / len(words) >= SUPPORT
+    heard = frozenset().union(*(content_words(turn) for turn in turns))
+    return len(words & heard) / len(words) >= SUPPORT

@@ -12,10 +12,12 @@ from festinger.ids import Origin
 from festinger.memory.changes import Link, add_links
 from festinger.memory.confidence import FRESH, IMMUTABLE
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.compare import PendingMemory
+from festinger.memory.jobs import EMBED
+from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.supersede import supersession_time
 from festinger.memory.model import Memory, SourceTag, Status, memory_from_row
 from festinger.memory.vectors import vector_columns
+from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -26,9 +28,6 @@ TAGS = {
     Origin.DOCUMENT: SourceTag.EXTERNAL_DOCUMENT,
     Origin.JOB: SourceTag.INTERNAL_CONSOLIDATION,
 }
-
-EMBED = "embed_memories"
-"""The job that makes missing vectors."""
 
 
 async def store_memory(
@@ -42,23 +41,23 @@ async def store_memory(
     superseded_by: Memory | None = None,
 ) -> Memory | None:
     """Store a new memory with its first sighting, vectors and sources; None if an exact duplicate exists."""
-    said, given, place = prepared.said, prepared.said.given, prepared.place
-    state = _state_columns(deps, prepared, status=status, counted=counted, superseded_by=superseded_by)
-    row = await transaction.maybe(Q["put_memory"], **_columns(prepared, state, pending=pending))
+    statement, request, scope = prepared.statement, prepared.request, prepared.scope
+    columns = _columns(deps, prepared, status=status, pending=pending, counted=counted, superseded_by=superseded_by)
+    row = await transaction.maybe(Q["put_memory"], **columns)
     if row is None:
         return None
     memory = memory_from_row(row)
-    deps.stored(place.space)
+    deps.stored(scope.space)
     await add_links(
         transaction,
-        place.space,
+        scope.space,
         memory.id,
         Link.DERIVES_FROM,
-        to=[*given.derived_from, *(turn.id for turn in given.turns)],
-        at=said.at,
+        to=[*request.derived_from, *(turn.id for turn in request.turns)],
+        at=statement.at,
     )
     if prepared.vectors is None:
-        await deps.ask(transaction, EMBED, space=place.space)
+        await deps.ask(transaction, EMBED, space=scope.space)
     return memory
 
 
@@ -66,9 +65,11 @@ async def store_memories(
     deps: MemoryDeps, transaction: Transaction, many: Sequence[tuple[PendingMemory, bool]]
 ) -> list[Memory | None]:
     """Store new memories without sources, each with its pending flag; None where a duplicate exists."""
-    rows = await transaction.each(Q["put_memory"], [_new_columns(deps, *each) for each in many])
+    rows = await transaction.each(
+        Q["put_memory"], [_columns(deps, each, status=Status.ACTIVE, pending=pending) for each, pending in many]
+    )
     for prepared, _ in many:
-        deps.stored(prepared.place.space)
+        deps.stored(prepared.scope.space)
     return [memory_from_row(row) if row else None for row in rows]
 
 
@@ -77,121 +78,80 @@ async def store_without_learning(deps: MemoryDeps, transaction: Transaction, man
 
     Not a way to learn: it quickly fills a store that is thrown away.
     """
-    return await transaction.run_many(Q["put_memory"], [_new_columns(deps, each, False) for each in many])
+    return await transaction.run_many(Q["put_memory"], [_columns(deps, each, status=Status.ACTIVE) for each in many])
+
+
+_map_preview = row_mapper(
+    Memory,
+    space_id="space",
+    agent_id="owner",
+    session_id="session",
+    episode_id="episode",
+    turn_id="turn",
+    weight_alpha="alpha",
+    weight_beta="beta",
+    created_at="at",
+    updated_at="at",
+)
 
 
 def preview_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) -> Memory:
     """Build the memory that a statement will become; only `seq` is unknown."""
-    said, given, place = prepared.said, prepared.said.given, prepared.place
-    columns = _new_columns(deps, prepared, pending)
-    return Memory(
-        space_id=place.space,
-        id=prepared.ref,
-        seq=0,
-        agent_id=said.owner,
-        kind=said.kind,
-        content=said.text,
-        subject=said.subject,
-        subject_key=said.subject_key,
-        attribute_key=columns["attribute_key"],
-        value_key=columns["value_key"],
-        fold=said.fold,
-        gist=said.gist,
-        origin=said.origin,
-        trust=said.trust,
-        source=given.source,
-        source_tag=columns["source_tag"],
-        source_confidence=given.source_confidence,
-        session_id=place.session or None,
-        episode_id=given.episode_id,
-        turn_id=given.turn_id,
-        status=Status.ACTIVE,
-        pending=pending,
-        valid_from=given.valid_from,
-        immutable=given.immutable,
-        confidence=columns["confidence"],
-        weight_alpha=columns["alpha"],
-        weight_beta=columns["beta"],
-        event_time=given.event_time,
-        event_day=given.event_time.astimezone(UTC).date() if given.event_time else None,
-        tags=given.tags,
-        metadata=given.metadata,
-        created_at=said.at,
-        updated_at=said.at,
-    )
+    request, columns = prepared.request, _columns(deps, prepared, status=Status.ACTIVE, pending=pending)
+    day = request.event_time.astimezone(UTC).date() if request.event_time else None
+    known = {"seq": 0, "session": columns["session"] or None, "event_day": day, "metadata": request.metadata}
+    return _map_preview(columns | known)
 
 
-def _new_columns(deps: MemoryDeps, prepared: PendingMemory, pending: bool) -> dict[str, Any]:
-    """Columns of a memory that is active from the start."""
-    state = _state_columns(deps, prepared, status=Status.ACTIVE, counted=True)
-    return _columns(prepared, state, pending=pending)
-
-
-def _columns(prepared: PendingMemory, state: dict[str, Any], *, pending: bool) -> dict[str, Any]:
-    return {
-        **state,
-        "pending": pending,
-        **_statement_columns(prepared),
-        **_source_columns(prepared),
-        **vector_columns(prepared.vectors),
-    }
-
-
-def _state_columns(
-    deps: MemoryDeps, prepared: PendingMemory, *, status: Status, counted: bool, superseded_by: Memory | None = None
+def _columns(
+    deps: MemoryDeps,
+    prepared: PendingMemory,
+    *,
+    status: Status,
+    pending: bool = False,
+    counted: bool = True,
+    superseded_by: Memory | None = None,
 ) -> dict[str, Any]:
-    """The initial state, and the memory that already replaced it, if any."""
-    at = prepared.said.at
-    return {
-        "status": status.value,
-        "superseded_by": superseded_by.id if superseded_by else None,
-        "superseded_at": at if superseded_by else None,
-        "valid_to": supersession_time(superseded_by, at) if superseded_by else None,
-        "counted": counted,
-        "uncounted": None if counted else status.value,
-        "confidence": deps.terms(prepared.place.space).initial_confidence,
-    }
-
-
-def _statement_columns(prepared: PendingMemory) -> dict[str, Any]:
-    """The statement and its initial weight."""
-    said, given = prepared.said, prepared.said.given
-    weight = IMMUTABLE if given.immutable else FRESH
+    """The columns of a new memory; `superseded_by` is the memory that already replaced it, if any."""
+    statement, request, scope = prepared.statement, prepared.request, prepared.scope
+    weight = IMMUTABLE if request.immutable else FRESH
     return {
         "id": prepared.ref,
-        "owner": said.owner,
-        "kind": said.kind.value,
-        "content": said.text,
-        "subject": said.subject,
-        "subject_key": said.subject_key,
-        "attribute_key": said.slot.attribute if said.slot else None,
-        "value_key": said.slot.value if said.slot else None,
-        "fold": said.fold,
-        "gist": said.gist,
-        "valid_from": given.valid_from,
-        "immutable": given.immutable,
+        "space": scope.space,
+        "agent": scope.agent,
+        "session": scope.session,
+        "owner": statement.owner,
+        "kind": statement.kind.value,
+        "content": statement.text,
+        "subject": statement.subject,
+        "subject_key": statement.subject_key,
+        "attribute_key": statement.slot.attribute if statement.slot else None,
+        "value_key": statement.slot.value if statement.slot else None,
+        "fold": statement.fold,
+        "gist": statement.gist,
+        "origin": statement.origin.value,
+        "trust": statement.trust,
+        "source": request.source,
+        "source_tag": (request.source_tag or TAGS.get(statement.origin, SourceTag.EXTERNAL_USER)).value,
+        "source_confidence": request.source_confidence,
+        "episode": request.episode_id,
+        "turn": request.turn_id,
+        "status": status.value,
+        "pending": pending,
+        "superseded_by": superseded_by.id if superseded_by else None,
+        "superseded_at": statement.at if superseded_by else None,
+        "valid_from": request.valid_from,
+        "valid_to": supersession_time(superseded_by, statement.at) if superseded_by else None,
+        "immutable": request.immutable,
+        "counted": counted,
+        "uncounted": None if counted else status.value,
+        "confidence": deps.terms(scope.space).initial_confidence,
         "alpha": weight.alpha,
         "beta": weight.beta,
-        "event_time": given.event_time,
-        "tags": list(given.tags),
-        "metadata": json.dumps(given.metadata),
-    }
-
-
-def _source_columns(prepared: PendingMemory) -> dict[str, Any]:
-    """Who said it, where and when."""
-    said, given, place = prepared.said, prepared.said.given, prepared.place
-    return {
-        "space": place.space,
-        "agent": place.agent,
-        "session": place.session,
-        "origin": said.origin.value,
-        "trust": said.trust,
-        "source": given.source,
-        "source_tag": (given.source_tag or TAGS.get(said.origin, SourceTag.EXTERNAL_USER)).value,
-        "source_confidence": given.source_confidence,
-        "episode": given.episode_id,
-        "turn": given.turn_id,
-        "at": said.at,
-        "day": said.at.date(),
+        "event_time": request.event_time,
+        "tags": list(request.tags),
+        "metadata": json.dumps(request.metadata),
+        "at": statement.at,
+        "day": statement.at.date(),
+        **vector_columns(prepared.vectors),
     }

@@ -6,7 +6,7 @@ what is decided before; only the impossible is refused here. In a merge one memo
 other points to it and is no longer recalled; sightings move and evidence is added. A merge can be undone too.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,6 +14,7 @@ from uuid import UUID
 from festinger.errors import Refused
 from festinger.ids import Cause, MemoryId, SpaceId
 from festinger.memory.changes import (
+    LONGEST_CHAIN,
     ChangeDraft,
     Columns,
     Link,
@@ -25,14 +26,12 @@ from festinger.memory.changes import (
 )
 from festinger.memory.confidence import merge_weights
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import REPLACED, Memory, Status, belief_columns, memory_from_row
+from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
 from festinger.observability.metrics import MEMORY_SUPERSEDED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
-
-LONGEST_CHAIN = 1000
 
 
 def supersession_time(new: Memory, now: datetime) -> datetime:
@@ -152,11 +151,6 @@ async def check_no_cycle(transaction: Transaction, space: SpaceId, *, old: Memor
         raise Refused("A memory cannot replace what has replaced it.", old=str(old.id), new=str(new.id))
 
 
-def filter_replaceable(memories: Iterable[Memory]) -> list[Memory]:
-    """Keep the memories that can still be replaced."""
-    return [memory for memory in memories if memory.status not in REPLACED]
-
-
 def choose_survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     """Order two duplicates into survivor and other: immutable, then more trusted, more causes, older."""
     return (one, other) if _rank(one) <= _rank(other) else (other, one)
@@ -247,7 +241,3 @@ def _gains(before: Memory, after: Memory) -> dict[str, Any]:
 
 def _weights(memory: Memory) -> dict[str, float]:
     return {"weight_alpha": memory.weight_alpha, "weight_beta": memory.weight_beta}
-
-
-def sorted_pair(one: MemoryId, other: MemoryId) -> list[MemoryId]:
-    return sorted((one, other))

@@ -16,12 +16,13 @@ conflicts are read without a lock, and a decision locks its memories before writ
 other deciders out.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from festinger.errors import StoreDown
-from festinger.ids import AgentId, MemoryId, Origin, SpaceId
+from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, Relation
 from festinger.memory.changes import (
     ChangeDraft,
@@ -29,31 +30,30 @@ from festinger.memory.changes import (
     MemoryChangeOp,
     add_links,
     lock_existing_memories,
-    lock_memories,
+    lock_memory,
+    lock_owners,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.candidates import LearnCandidate, find_newer_candidates
+from festinger.memory.learn.candidates import CandidateComparison, LearnCandidate, PendingMemory, find_newer_candidates
 from festinger.memory.learn.compare import (
     BURST_WINDOW,
     LITTLE_TRUST,
     MOST_ASKED,
-    CandidateComparison,
-    PendingMemory,
     Suspicion,
-    build_newcomer,
     compare_by_rules,
-    find_duplicate,
+    find_duplicates,
     find_echo,
     is_burst,
     is_spike,
 )
-from festinger.memory.learn.confirm import ConfirmRequest, confirm_memory
-from festinger.memory.learn.decision import Action, LearnDecision, decide
-from festinger.memory.learn.result import Learned, LearnMatch, build_result, emit_fact_event, emit_learn_event
+from festinger.memory.learn.confirm import confirm_statement
+from festinger.memory.learn.decision import LearnDecision, decide
+from festinger.memory.learn.intake import LearnRefusal, record_refusal, run_idempotent
+from festinger.memory.learn.result import Learned, build_fact_event, build_result, emit_learn_event
 from festinger.memory.learn.store import store_memory
 from festinger.memory.learn.supersede import record_stale_arrival, supersede_all
-from festinger.memory.model import Memory, Status
+from festinger.memory.model import Action, Memory, Status
 from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -64,11 +64,16 @@ Judgements = Mapping[MemoryId, UUID]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consequences:
+class DecisionResult:
+    """What carrying out a decision did."""
+
+    action: Action
     memory: Memory
-    superseded: tuple[MemoryId, ...] = ()
     change: UUID | None = None
     conflict: UUID | None = None
+    superseded: tuple[MemoryId, ...] = ()
+    judgement: Judgement | None = None
+    """The deciding judgement."""
 
 
 async def apply_decision(
@@ -81,9 +86,10 @@ async def apply_decision(
     compared: Mapping[MemoryId, CandidateComparison],
     judgements: Judgements,
     earlier: Memory | None = None,
-) -> Consequences:
+) -> DecisionResult:
     """Carry out a decision. `earlier` is the former state of a memory that already existed."""
-    done = Consequences(memory=memory)
+    deciding = find_deciding_judgement(decided, compared)
+    done = DecisionResult(action=decided.action, memory=memory, judgement=deciding)
     if decided.superseded_by and earlier is None:
         by_memory = MemoryId(decided.superseded_by)
         change = await record_stale_arrival(
@@ -126,7 +132,7 @@ async def open_conflicts(
 ) -> UUID | None:
     """Queue a conflict between a held memory and each one it contradicts; return the first."""
     olds = [each.memory.id for each in against]
-    at, is_deliberate = deps.clock(), prepared.said.given.asked and memory.origin is Origin.PERSON
+    at, is_deliberate = deps.clock(), prepared.request.asked and memory.origin is Origin.PERSON
     await add_links(transaction, memory.space_id, memory.id, Link.CONTRADICTS, to=olds, at=at, judgements=judgements)
     opened = []
     for each in against:
@@ -137,52 +143,85 @@ async def open_conflicts(
             old=each.memory.id,
             new=memory.id,
             judgement=judgements.get(each.memory.id),
-            kind=each.opinion.judgement.relation.value,
+            kind=each.judgement.relation.value,
             priority=DELIBERATE if is_deliberate else 0,
         )
         opened.append(conflict)
-        told = {"against": str(each.memory.id), "conflict": str(conflict)}
-        await emit_learn_event(deps, transaction, prepared, "memory_held", memory, **told)
+        payload = {"against": str(each.memory.id), "conflict": str(conflict)}
+        await emit_learn_event(deps, transaction, prepared, "memory_held", memory, **payload)
     return opened[0] if opened else None
 
 
 Q = queries_of("festinger.memory")
 
 
-async def lock_owners(transaction: Transaction, space: SpaceId, owners: Iterable[AgentId | None]) -> None:
-    """Lock these owners so that nobody else stores memories for them; None stands for shared memories."""
-    for owner in sorted({owner or "" for owner in owners}):
-        await transaction.run(Q["lock_owner"], space=space, owner=owner or None)
+async def write_item(
+    deps: MemoryDeps,
+    transaction: Transaction,
+    scope: Scope,
+    item: PendingMemory | LearnRefusal | Learned,
+    *,
+    locked: bool = False,
+) -> PendingMemory | Learned:
+    """Write one item, unless a call with the same key already did.
+
+    A statement whose duplicate has changed since comes back, to take the steps of a new one.
+    """
+    if isinstance(item, Learned):
+        return item
+    if isinstance(item, LearnRefusal):
+        write = partial(record_refusal, deps, transaction, scope, item)
+    elif (duplicate := item.duplicate) is None:
+        write = partial(write_statement, deps, transaction, item, locked=locked)
+    elif duplicate.memory.id in item.surfaced:
+        return build_result(Action.ECHOED, item, duplicate.memory, judgement=duplicate.judgement)
+    else:
+        present = await lock_memory(transaction, scope.space, duplicate.memory.id)
+        if not present.is_live or present.fold != duplicate.memory.fold:
+            return replace(item, duplicate=None)
+        write = partial(confirm_statement, deps, transaction, item, replace(duplicate, memory=present))
+    learned = await run_idempotent(deps, transaction, scope, item.request, write)
+    deps.step("written")
+    return learned
 
 
 async def write_statement(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, *, locked: bool = False
 ) -> Learned:
     """Write a statement and its effects; `locked` says that its owner is locked already."""
-    place, said = prepared.place, prepared.said
+    scope, statement = prepared.scope, prepared.statement
     if not locked:
-        await lock_owners(transaction, place.space, [said.owner])
+        await lock_owners(transaction, scope.space, [statement.owner])
     deps.step("locked")
-    newer = await find_newer_candidates(transaction, place.space, said, seen=prepared.seen, vectors=prepared.vectors)
-    compared = await _load_comparisons(deps, transaction, prepared, newer)
+    compared = await _load_comparisons(deps, transaction, prepared)
     if (echo := find_echo(prepared, compared)) is not None:
-        return build_result(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.opinion.judgement)
+        return build_result(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.judgement)
     reasons = await _find_quarantine_reasons(deps, transaction, prepared, compared)
     if reasons:
         return await _quarantine(deps, transaction, prepared, compared, reasons=reasons)
-    decided = decide(build_newcomer(said), [each.judged for each in compared], deps.terms(place.space).limits)
+    decided = decide_statement(deps, prepared, compared)
     deps.step("decided")
     if decided.confirms is not None:
         return await _confirm_target(deps, transaction, prepared, compared, decided)
     return await _store_new(deps, transaction, prepared, compared, decided)
 
 
+def decide_statement(
+    deps: MemoryDeps, prepared: PendingMemory, compared: Sequence[CandidateComparison]
+) -> LearnDecision:
+    statement, limits = prepared.statement, deps.terms(prepared.scope.space).limits
+    return decide([each.judged for each in compared], limits, trust=statement.trust, origin=statement.origin)
+
+
 async def _load_comparisons(
-    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, newer: Sequence[LearnCandidate]
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory
 ) -> list[CandidateComparison]:
     """Return the judged candidates as they are now."""
+    newer = await find_newer_candidates(transaction, prepared.scope.space, prepared)
     judged = add_newer_comparisons(deps, prepared, newer)
-    present = await lock_existing_memories(transaction, prepared.place.space, map(_id_of, filter(is_affected, judged)))
+    present = await lock_existing_memories(
+        transaction, prepared.scope.space, [each.memory.id for each in judged if is_affected(each)]
+    )
     return refresh_comparisons(deps, prepared, judged, present)
 
 
@@ -192,15 +231,12 @@ def add_newer_comparisons(
     """Add comparisons by rules with memories that came since."""
     known = {each.memory.id for each in prepared.compared}
     fresh = [each for each in newer if each.memory.id not in known]
-    return [
-        *prepared.compared,
-        *compare_by_rules(deps, prepared.said, fresh, ref=prepared.ref, vectors=prepared.vectors),
-    ]
+    return [*prepared.compared, *compare_by_rules(deps, prepared, fresh)]
 
 
 def is_affected(compared: CandidateComparison) -> bool:
     """Whether a memory may be affected and so must be locked."""
-    return compared.opinion.judgement.relation is not Relation.UNRELATED
+    return compared.judgement.relation is not Relation.UNRELATED
 
 
 def refresh_comparisons(
@@ -214,36 +250,32 @@ def refresh_comparisons(
             continue
         if now.fold != each.memory.fold:
             changed = LearnCandidate(memory=now, similarity=None)
-            found += compare_by_rules(deps, prepared.said, [changed], ref=prepared.ref, vectors=None)
+            found += compare_by_rules(deps, replace(prepared, vectors=None), [changed])
             continue
-        found.append(replace(each, candidate=replace(each.candidate, memory=now)))
+        found.append(replace(each, memory=now))
     return found
-
-
-def _id_of(compared: CandidateComparison) -> MemoryId:
-    return compared.memory.id
 
 
 async def _find_quarantine_reasons(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> tuple[str, ...]:
     """Why a statement is quarantined; empty if it is not."""
-    said, terms = prepared.said, deps.terms(prepared.place.space).memory
-    if not terms.quarantine or said.suspicions or said.trust >= LITTLE_TRUST:
-        return said.suspicions
-    if is_spike(said.trust, compared):
+    statement, terms = prepared.statement, deps.terms(prepared.scope.space).memory
+    if not terms.quarantine or statement.suspicions or statement.trust >= LITTLE_TRUST:
+        return statement.suspicions
+    if is_spike(statement.trust, compared):
         return (Suspicion.SPIKE.value,)
-    if said.given.imported or any(each.opinion.judgement.relation is Relation.SAME for each in compared):
+    if statement.request.imported or any(each.judgement.relation is Relation.SAME for each in compared):
         return ()
     births = await transaction.value(
         Q["births_of_cause"],
-        space=prepared.place.space,
-        session=prepared.place.session,
-        agent=prepared.place.agent,
-        origin=said.origin.value,
-        since=said.at - BURST_WINDOW,
+        space=prepared.scope.space,
+        session=prepared.scope.session,
+        agent=prepared.scope.agent,
+        origin=statement.origin.value,
+        since=statement.at - BURST_WINDOW,
     )
-    return (Suspicion.BURST.value,) if is_burst(said.trust, births=births, limit=terms.burst_limit) else ()
+    return (Suspicion.BURST.value,) if is_burst(statement.trust, births=births, limit=terms.burst_limit) else ()
 
 
 async def _confirm_target(
@@ -257,52 +289,10 @@ async def _confirm_target(
     target = next(each for each in compared if each.memory.id == decided.confirms)
     kept = await deps.panel.keep(
         transaction,
-        prepared.place.space,
+        prepared.scope.space,
         [replace(target.opinion, pair=replace(target.opinion.pair, new_ref=target.memory.id))],
     )
-    return await confirm_statement(
-        deps,
-        transaction,
-        prepared,
-        target.memory,
-        similarity=target.candidate.similarity,
-        judgement=target.opinion.judgement,
-        kept=kept[0] if kept else None,
-    )
-
-
-async def confirm_statement(
-    deps: MemoryDeps,
-    transaction: Transaction,
-    prepared: PendingMemory,
-    memory: Memory,
-    *,
-    judgement: Judgement,
-    similarity: float | None = None,
-    kept: UUID | None = None,
-) -> Learned:
-    """Confirm a memory that the caller holds locked."""
-    repeat = ConfirmRequest(
-        place=prepared.place,
-        said=prepared.said,
-        similarity=similarity,
-        judgement=kept,
-        suspicious=bool(prepared.said.suspicions),
-    )
-    done = await confirm_memory(deps, transaction, memory, repeat)
-    action = {Status.HELD: Action.CONFLICTED, Status.QUARANTINED: Action.QUARANTINED}.get(
-        memory.status, Action.QUARANTINED if repeat.suspicious else Action.CONFIRMED
-    )
-    match = LearnMatch(
-        id=memory.id, similarity=similarity, relation=judgement.relation, confidence=judgement.confidence
-    )
-    return replace(
-        build_result(action, prepared, done.memory, judgement=judgement, reasons=prepared.said.suspicions),
-        matched=(match,),
-        counted=done.counted,
-        change=done.change,
-        conflict=done.conflict,
-    )
+    return await confirm_statement(deps, transaction, prepared, target, kept=kept[0] if kept else None)
 
 
 async def _quarantine(
@@ -314,13 +304,10 @@ async def _quarantine(
     reasons: tuple[str, ...],
 ) -> Learned:
     """Store a statement in quarantine; a repeat in the same words is a sighting of the first."""
-    suspect = replace(prepared, said=replace(prepared.said, suspicions=reasons))
-    duplicate = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
-    if duplicate is not None and duplicate.memory.fold == prepared.said.fold:
-        present = await lock_memories(transaction, prepared.place.space, [duplicate.memory.id])
-        return await confirm_statement(
-            deps, transaction, suspect, present[duplicate.memory.id], judgement=duplicate.judgement
-        )
+    suspect = replace(prepared, statement=replace(prepared.statement, suspicions=reasons))
+    duplicate = await _lock_duplicate(deps, transaction, prepared)
+    if duplicate is not None and duplicate.memory.fold == prepared.statement.fold:
+        return await confirm_statement(deps, transaction, suspect, duplicate)
     memory = await store_memory(deps, transaction, prepared, status=Status.QUARANTINED, counted=False)
     if memory is None:
         return await _confirm_exact_duplicate(deps, transaction, suspect)
@@ -332,8 +319,9 @@ async def _quarantine(
         reason=", ".join(reasons),
         cause=prepared.cause,
     )
-    change = await write_change(deps, transaction, prepared.place.space, note)
-    await emit_fact_event(deps, transaction, prepared, memory, Action.QUARANTINED)
+    change = await write_change(deps, transaction, prepared.scope.space, note)
+    event = build_fact_event(prepared, memory, Action.QUARANTINED)
+    await deps.outbox.emit_all(transaction, [event], space=memory.space_id)
     await emit_learn_event(deps, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
     learned = build_result(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
     return replace(learned, change=change)
@@ -358,13 +346,14 @@ async def _store_new(
         deps, transaction, prepared, [each for each in compared if is_worth_recording(each, waits)]
     )
     done = await apply_decision(deps, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept)
-    await emit_fact_event(deps, transaction, prepared, done.memory, decided.action)
+    event = build_fact_event(prepared, done.memory, decided.action)
+    await deps.outbox.emit_all(transaction, [event], space=memory.space_id)
     learned = build_result(
         decided.action,
         prepared,
         done.memory,
         compared=compared,
-        judgement=find_deciding_judgement(decided, by_id),
+        judgement=done.judgement,
         superseded=-1 if newer else len(done.superseded),
     )
     return replace(learned, pending=bool(waits), superseded=done.superseded, change=done.change, conflict=done.conflict)
@@ -372,12 +361,18 @@ async def _store_new(
 
 async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory) -> Learned:
     """Last guard: the index holds an exact duplicate that was not seen before."""
-    duplicate = await find_duplicate(deps, transaction, prepared.place.space, prepared.said)
+    duplicate = await _lock_duplicate(deps, transaction, prepared)
     if duplicate is None:
         raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
-    present = await lock_memories(transaction, prepared.place.space, [duplicate.memory.id])
-    return await confirm_statement(
-        deps, transaction, prepared, present[duplicate.memory.id], judgement=duplicate.judgement
+    return await confirm_statement(deps, transaction, prepared, duplicate)
+
+
+async def _lock_duplicate(
+    deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory
+) -> CandidateComparison | None:
+    [found] = await find_duplicates(deps, transaction, prepared.scope.space, [prepared.statement])
+    return (
+        replace(found, memory=await lock_memory(transaction, found.memory.space_id, found.memory.id)) if found else None
     )
 
 
@@ -385,7 +380,7 @@ async def record_judgements(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> dict[MemoryId, UUID]:
     """Store the judgements of some pairs; return their ids by candidate."""
-    ids = await record_opinions(deps, transaction, prepared.place.space, [each.opinion for each in compared])
+    ids = await record_opinions(deps, transaction, prepared.scope.space, [each.opinion for each in compared])
     return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
 
 
@@ -405,7 +400,7 @@ def _kind_of_judge(judgement: Judgement) -> str:
 
 def is_worth_recording(compared: CandidateComparison, waits: Sequence[UUID]) -> bool:
     """Whether to store a judgement: what rules find unrelated, they will find so again."""
-    judgement = compared.opinion.judgement
+    judgement = compared.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
         return compared.memory.id in waits
     return judgement.relation is not Relation.UNRELATED or not judgement.judge.startswith("rules")
@@ -417,4 +412,4 @@ def find_deciding_judgement(
     """Return the judgement behind the action."""
     piles = (decided.conflicts, decided.supersedes, decided.waits_for, decided.refines)
     chosen = decided.superseded_by or next((pile[0] for pile in piles if pile), None)
-    return compared[MemoryId(chosen)].opinion.judgement if chosen else None
+    return compared[MemoryId(chosen)].judgement if chosen else None

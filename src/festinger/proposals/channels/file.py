@@ -91,8 +91,8 @@ def derive_mac_key(master: bytes) -> bytes:
 
 
 def compute_mac(key: bytes, *, space: str, proposal: UUID, version: int) -> str:
-    said = f"{space}\n{proposal}\n{version}"
-    return hmac.new(key, said.encode(), hashlib.sha256).hexdigest()[:MAC_CHARS]
+    text = f"{space}\n{proposal}\n{version}"
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()[:MAC_CHARS]
 
 
 def file_name(proposal: Proposal, *, whole_id: bool = False) -> str:

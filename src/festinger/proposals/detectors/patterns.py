@@ -78,9 +78,9 @@ def is_edge_conflict(event: Event) -> bool:
 
 async def find_conflict_churn(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose splitting a dimension that has had enough conflicts."""
-    told = event.payload
+    payload = event.payload
     found = await load_conflicts_since(
-        transaction, event.space, concept=told["concept"], dim=told["dim"], since=event.at - WINDOW
+        transaction, event.space, concept=payload["concept"], dim=payload["dim"], since=event.at - WINDOW
     )
     if len(found) < deps.terms(event.space).detectors.conflict_churn.threshold:
         return []
@@ -155,10 +155,10 @@ LOOKED_BACK = 6
 
 async def find_loops(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose breaking a loop that has reached the threshold level."""
-    told = event.payload
-    if told["level"] < deps.terms(event.space).detectors.loop.threshold:
+    payload = event.payload
+    if payload["level"] < deps.terms(event.space).detectors.loop.threshold:
         return []
-    session = SessionId(told["session"])
+    session = SessionId(payload["session"])
     past = await recent_exchanges(transaction, event.space, session, limit=LOOKED_BACK)
     return [loop_finding(event, tool=most_called_tool(past))]
 

@@ -63,22 +63,22 @@ class ToolFailure:
 
 def parse_failure(result: str) -> ToolFailure | None:
     """Parse how a tool failed; None if the result reports no failure."""
-    said = result.strip()
-    found = _parse_error_object(said)
+    output = result.strip()
+    found = _parse_error_object(output)
     if found is None:
-        text = said if len(said) <= 2 * READ else f"{said[:READ]}\n{said[-READ:]}"
+        text = output if len(output) <= 2 * READ else f"{output[:READ]}\n{output[-READ:]}"
         found = text if _is_failure(text) else ""
     if not found:
         return None
     return ToolFailure(kind=_failure_kind(found), message=_mask_variable_parts(_find_error_line(found)))
 
 
-def _parse_error_object(said: str) -> str | None:
+def _parse_error_object(text: str) -> str | None:
     """Return the error of a JSON object: empty if it reports none, None if this is not an object."""
-    if not said.startswith("{"):
+    if not text.startswith("{"):
         return None
     try:
-        read = json.loads(said)
+        read = json.loads(text)
     except (ValueError, RecursionError):
         return None
     return _format_error_object(read) if isinstance(read, Mapping) else None
@@ -238,9 +238,9 @@ async def _load_tools(
     transaction: Transaction, space: SpaceId, episode: Episode, failed: Sequence[EpisodeTurn]
 ) -> dict[UUID, str]:
     every = [each for each in await list_turns(transaction, space, episode.id) if each.role is TurnRole.TOOL]
-    said = await load_messages(transaction, space, [each.turn_id for each in every])
+    messages = await load_messages(transaction, space, [each.turn_id for each in every])
     past = await recent_exchanges(transaction, space, episode.session_id, limit=MOST_EXCHANGES)
-    known = match_results_to_tools(said, past, [each.turn_id for each in every])
+    known = match_results_to_tools(messages, past, [each.turn_id for each in every])
     return {each.turn_id: known[each.turn_id] for each in failed if each.turn_id in known}
 
 

@@ -91,7 +91,7 @@ class FingerprintWord:
     """A remaining word and its position."""
 
     text: str
-    place: int
+    position: int
     denials: int = 0
 
     @property
@@ -117,12 +117,6 @@ def normalise(text: str, profile: FingerprintProfile = FingerprintProfile.FESTIN
 def normalised_words(normalised: str) -> frozenset[str]:
     """Return the words of a normalized text, without the appended directions and numbers."""
     return frozenset(normalised.partition(" | ")[0].split())
-
-
-def negations_and_order(normalised: str) -> tuple[frozenset[str], str]:
-    """Return the negated words, and the directions and numbers, which no similarity may override."""
-    words, _, tail = normalised.partition(" | ")
-    return frozenset(word for word in words.split() if word.startswith(DENIED)), tail
 
 
 def fold_text(text: str) -> str:
@@ -172,16 +166,16 @@ def _mark_denials(spoken: Sequence[str]) -> list[FingerprintWord]:
         if text in DENYING:
             denials += 1
         elif text not in STOPWORDS and not is_auxiliary:
-            words.append(FingerprintWord(text=text, place=place, denials=denials))
+            words.append(FingerprintWord(text=text, position=place, denials=denials))
             denials = 0
-    return [*words, FingerprintWord(text="", place=len(spoken), denials=denials)] if denials else words
+    return [*words, FingerprintWord(text="", position=len(spoken), denials=denials)] if denials else words
 
 
 def _directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iterator[str]:
     named = [word for word in words if word.text and word.text not in TURNING]
     for pivot in _pivots(spoken):
-        left = next((word.marked for word in reversed(named) if word.place < pivot), "")
-        right = next((word.marked for word in named if word.place > pivot), "")
+        left = next((word.marked for word in reversed(named) if word.position < pivot), "")
+        right = next((word.marked for word in named if word.position > pivot), "")
         # Nobody writes an article before these words: here `a` is a name, as in "prefer plan A over plan B".
         if pivot and spoken[pivot - 1] == "a":
             left = "a"
@@ -237,18 +231,18 @@ class PairSuggestion:
 
 
 def suggest_relation(
-    a: ComparisonInput, b: ComparisonInput, said: Judgement, *, similarity: float, bar: float
+    a: ComparisonInput, b: ComparisonInput, judgement: Judgement, *, similarity: float, bar: float
 ) -> PairSuggestion:
     """Suggest a relation for two proposals at least as similar as `bar`, given the judgment."""
     if turned := find_reversal(a.normalised, b.normalised):
         return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=SUREST, why=turned)
-    if said.relation is Relation.CONTRADICTS and said.confidence >= ACCEPT:
-        return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=said.confidence, why=said.reasoning)
-    if said.relation is Relation.SAME and said.confidence >= ACCEPT:
-        return PairSuggestion(relation=PairRelation.SAME, confidence=said.confidence, why=said.reasoning)
-    asked_a_model = said.final and not said.judge.startswith(BY_RULES)
+    if judgement.relation is Relation.CONTRADICTS and judgement.confidence >= ACCEPT:
+        return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=judgement.confidence, why=judgement.reasoning)
+    if judgement.relation is Relation.SAME and judgement.confidence >= ACCEPT:
+        return PairSuggestion(relation=PairRelation.SAME, confidence=judgement.confidence, why=judgement.reasoning)
+    asked_a_model = judgement.final and not judgement.judge.startswith(BY_RULES)
     if asked_a_model or not _has_no_difference(a.what, b.what):
-        return PairSuggestion(relation=None, why=said.reasoning)
+        return PairSuggestion(relation=None, why=judgement.reasoning)
     return PairSuggestion(
         relation=PairRelation.SAME,
         confidence=similarity_confidence(similarity, bar=bar),

@@ -121,34 +121,34 @@ async def record_sighting_in(
     """Like `record_sighting`, in the caller's transaction and without retries; a refusal is returned."""
     terms = deps.terms(space)
     validate_suggestion(suggestion, categories=terms.categories)
-    said = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
+    clean = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
     profile = FingerprintProfile(terms.profile)
-    words = normalise(said.what, profile)
-    if reason := refusal_reason(what=said.what, why=said.why, how=said.how, normalised=words):
-        return await _refuse(deps, transaction, space, said, reason=reason)
+    words = normalise(clean.what, profile)
+    if reason := refusal_reason(what=clean.what, why=clean.why, how=clean.how, normalised=words):
+        return await _refuse(deps, transaction, space, clean, reason=reason)
     if of is not None:
-        return await _add(deps, transaction, space, said, found=await lock_proposal(transaction, space, of))
-    key = compute_fingerprint(category=said.category, scope=said.scope, normalised=words)
+        return await _add(deps, transaction, space, clean, found=await lock_proposal(transaction, space, of))
+    key = compute_fingerprint(category=clean.category, scope=clean.scope, normalised=words)
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
     found = next((proposal_of(row) for row in rows if row["normalised"] == words), None)
     if found is None:
         if rows:
             PROPOSALS_COLLISIONS.inc()
-        return await _create(deps, transaction, space, said, fingerprint=key, profile=profile, normalised=words)
-    return await _add(deps, transaction, space, said, found=found)
+        return await _create(deps, transaction, space, clean, fingerprint=key, profile=profile, normalised=words)
+    return await _add(deps, transaction, space, clean, found=found)
 
 
 async def _add(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, *, found: Proposal
 ) -> SightingResult:
     """Add a sighting to an existing proposal, depending on its state."""
     root = await lock_root(transaction, space, found)
-    if (before := await find_recorded_sighting(transaction, space, said, found)) is not None:
+    if (before := await find_recorded_sighting(transaction, space, suggestion, found)) is not None:
         return _build_result(SightingStatus.AGAIN, before, root)
     if root.is_suppressed(deps.clock()):
-        return await _suppress(deps, transaction, space, said, found=found, root=root)
-    return await _merge(deps, transaction, space, said, found=found, root=root)
+        return await _suppress(deps, transaction, space, suggestion, found=found, root=root)
+    return await _merge(deps, transaction, space, suggestion, found=found, root=root)
 
 
 def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
@@ -165,45 +165,47 @@ def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
     return replace(kept, uncounted=SightingExclusionReason.OWN_WORDS) if quotes_us else kept
 
 
-async def _exclude_evaluation(transaction: Transaction, space: SpaceId, said: Suggestion) -> Suggestion:
+async def _exclude_evaluation(transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Suggestion:
     """Mark what is said in an evaluation session as no vote."""
-    if said.uncounted is not None or not said.cause.session:
-        return said
-    is_trial = await transaction.value(Q["is_evaluation"], space=space, session=said.cause.session)
-    return replace(said, uncounted=SightingExclusionReason.EVALUATION) if is_trial else said
+    if suggestion.uncounted is not None or not suggestion.cause.session:
+        return suggestion
+    is_trial = await transaction.value(Q["is_evaluation"], space=space, session=suggestion.cause.session)
+    return replace(suggestion, uncounted=SightingExclusionReason.EVALUATION) if is_trial else suggestion
 
 
 async def _refuse(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, reason: str
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, *, reason: str
 ) -> SightingResult:
-    before = await find_recorded_sighting(transaction, space, said, None)
+    before = await find_recorded_sighting(transaction, space, suggestion, None)
     if before is not None:
         return SightingResult(result=SightingStatus.REFUSED, sighting=before, reason=reason)
-    kept = await save_sighting(deps, transaction, space, said, proposal=None, because=SightingExclusionReason.REFUSED)
+    kept = await save_sighting(
+        deps, transaction, space, suggestion, proposal=None, because=SightingExclusionReason.REFUSED
+    )
     PROPOSALS_SIGHTINGS.labels("false").inc()
     return SightingResult(result=SightingStatus.REFUSED, sighting=kept.id, reason=reason)
 
 
 async def _create(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, **words: Any
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, **words: Any
 ) -> SightingResult:
-    muted_until = await deps.muted_until(transaction, space, (said.producer, said.category))
-    votes = count_votes(first_votes(said), vote_limits_for(deps.terms(space), said.scope))
+    muted_until = await deps.muted_until(transaction, space, (suggestion.producer, suggestion.category))
+    votes = count_votes(first_votes(suggestion), vote_limits_for(deps.terms(space), suggestion.scope))
     row = await transaction.one(
         Q["add_proposal"],
         space=space,
         id=deps.new_id(),
-        category=said.category,
-        scope=said.scope,
-        type=said.type,
-        what=said.what,
-        why=said.why,
-        how=said.how,
-        payload=json.dumps(dict(said.payload)),
-        target=json.dumps(dict(said.target)),
+        category=suggestion.category,
+        scope=suggestion.scope,
+        type=suggestion.type,
+        what=suggestion.what,
+        why=suggestion.why,
+        how=suggestion.how,
+        payload=json.dumps(dict(suggestion.payload)),
+        target=json.dumps(dict(suggestion.target)),
         held=HoldReason.PRODUCER_MUTED if muted_until else None,
         held_until=muted_until,
-        producer=said.producer,
+        producer=suggestion.producer,
         at=deps.clock(),
         seen_count=votes.seen_count,
         days_seen=votes.days_seen,
@@ -213,10 +215,10 @@ async def _create(
         **words,
     )
     made = proposal_of(row)
-    kept = await insert_sighting(deps, transaction, space, said, proposal=made, because=said.uncounted)
-    is_vote = said.uncounted is None
+    kept = await insert_sighting(deps, transaction, space, suggestion, proposal=made, because=suggestion.uncounted)
+    is_vote = suggestion.uncounted is None
     about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
-    await emit_sighting_event(deps, transaction, "proposal_created", said.cause, made, **about)
+    await emit_sighting_event(deps, transaction, "proposal_created", suggestion.cause, made, **about)
     if muted_until:
         await emit_held(deps, transaction, made, HoldReason.PRODUCER_MUTED)
     if deps.terms(space).suggest_merges:
@@ -225,25 +227,35 @@ async def _create(
     return _build_result(SightingStatus.CREATED, kept.id, made, counted=is_vote)
 
 
-def first_votes(said: Suggestion) -> list[VoteGroup]:
+def first_votes(suggestion: Suggestion) -> list[VoteGroup]:
     """Return the votes for a new proposal: one cause, or none."""
-    if said.uncounted is not None:
+    if suggestion.uncounted is not None:
         return []
-    by = said.cause
-    return [VoteGroup(agent=by.agent, day=by.day, origin=by.origin, sessions=1, first_at=said.at, last_at=said.at)]
+    by = suggestion.cause
+    return [
+        VoteGroup(
+            agent=by.agent, day=by.day, origin=by.origin, sessions=1, first_at=suggestion.at, last_at=suggestion.at
+        )
+    ]
 
 
 async def _suppress(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+    deps: ProposalDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    suggestion: Suggestion,
+    *,
+    found: Proposal,
+    root: Proposal,
 ) -> SightingResult:
-    because = said.uncounted or SightingExclusionReason.SUPPRESSED
-    kept = await save_sighting(deps, transaction, space, said, proposal=found, because=because)
+    because = suggestion.uncounted or SightingExclusionReason.SUPPRESSED
+    kept = await save_sighting(deps, transaction, space, suggestion, proposal=found, because=because)
     if kept.is_again:
         return _build_result(SightingStatus.AGAIN, kept.id, root)
     await transaction.run(Q["said_once_more"], space=space, id=root.id)
     assert root.suppressed_until is not None
     await emit_sighting_event(
-        deps, transaction, "proposal_suppressed", said.cause, root, until=iso(root.suppressed_until)
+        deps, transaction, "proposal_suppressed", suggestion.cause, root, until=iso(root.suppressed_until)
     )
     PROPOSALS_SIGHTINGS.labels("false").inc()
     PROPOSALS_SUPPRESSED.inc()
@@ -251,26 +263,32 @@ async def _suppress(
 
 
 async def _merge(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, said: Suggestion, *, found: Proposal, root: Proposal
+    deps: ProposalDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    suggestion: Suggestion,
+    *,
+    found: Proposal,
+    root: Proposal,
 ) -> SightingResult:
-    reopens = root.state is ProposalState.REJECTED and said.uncounted is None
+    reopens = root.state is ProposalState.REJECTED and suggestion.uncounted is None
     if reopens:
-        row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=said.at)
+        row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=suggestion.at)
         root = proposal_of(row)
     family = await load_family(transaction, space, root.id)
-    sessions = await _sessions_counted(transaction, space, said, root, family=family)
-    because = said.uncounted
+    sessions = await _sessions_counted(transaction, space, suggestion, root, family=family)
+    because = suggestion.uncounted
     if because is None and is_over_vote_limit(
-        said.cause.session, sessions, vote_limits_for(deps.terms(space), root.scope)
+        suggestion.cause.session, sessions, vote_limits_for(deps.terms(space), root.scope)
     ):
         because = SightingExclusionReason.FLOOD
-    kept = await save_sighting(deps, transaction, space, said, proposal=found, because=because)
+    kept = await save_sighting(deps, transaction, space, suggestion, proposal=found, because=because)
     if kept.is_again:
         return _build_result(SightingStatus.AGAIN, kept.id, root)
     counted = await recount(deps, transaction, space, root, said=1, family=family)
-    is_vote = because is None and said.cause.session not in sessions
-    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": cause_to_json(said.cause)}
-    await emit_sighting_event(deps, transaction, "proposal_merged", said.cause, counted, **about)
+    is_vote = because is None and suggestion.cause.session not in sessions
+    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": cause_to_json(suggestion.cause)}
+    await emit_sighting_event(deps, transaction, "proposal_merged", suggestion.cause, counted, **about)
     PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
     PROPOSALS_MERGED.inc()
     result = SightingStatus.SEEN_AFTER if root.state in DECIDED_FOR else SightingStatus.MERGED
@@ -278,16 +296,16 @@ async def _merge(
 
 
 async def _sessions_counted(
-    transaction: Transaction, space: SpaceId, said: Suggestion, root: Proposal, *, family: list[UUID]
+    transaction: Transaction, space: SpaceId, suggestion: Suggestion, root: Proposal, *, family: list[UUID]
 ) -> frozenset[SessionId]:
     """Return the sessions of the same agent, day and origin that already have a vote."""
     rows = await transaction.all(
         Q["sessions_counted"],
         space=space,
         family=family,
-        agent=said.cause.agent,
-        day=said.cause.day,
-        origin=said.cause.origin,
+        agent=suggestion.cause.agent,
+        day=suggestion.cause.day,
+        origin=suggestion.cause.origin,
         since=root.counted_since,
         limit=MOST_SESSIONS,
     )
@@ -348,9 +366,9 @@ async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Sugges
         return None
     near = await _nearest_proposals(deps, space, suggestion.what, among, embedder=embedder, bar=bar)
     pairs = [_build_pair(each, suggestion, similarity, embedder) for each, similarity in near]
-    said = await deps.judges.with_model_all(space, pairs)
+    judgements = await deps.judges.with_model_all(space, pairs)
     request = ComparisonInput(what=suggestion.what, normalised=words)
-    for (each, similarity), judgement in zip(near, said, strict=True):
+    for (each, similarity), judgement in zip(near, judgements, strict=True):
         stands = ComparisonInput(what=each.what, normalised=each.normalised)
         like = suggest_relation(stands, request, judgement, similarity=similarity, bar=bar)
         if like.relation is PairRelation.SAME and like.confidence >= HOLDS:
@@ -372,11 +390,11 @@ async def _nearest_proposals(
     return sorted(near, key=lambda pair: (-pair[1], pair[0].id))[:MOST_JUDGED]
 
 
-def _build_pair(stands: Proposal, said: Suggestion, similarity: float, embedder: Embedder) -> StatementPair:
+def _build_pair(stands: Proposal, suggestion: Suggestion, similarity: float, embedder: Embedder) -> StatementPair:
     return StatementPair(
         old_ref=stands.id,
         new_ref=UUID(int=0),
         old=JudgeStatement(text=stands.what, said_at=stands.created_at),
-        new=JudgeStatement(text=said.what, said_at=said.at),
+        new=JudgeStatement(text=suggestion.what, said_at=suggestion.at),
         features=PairFeatures(similarity=similarity, bars=judge_thresholds(embedder)),
     )

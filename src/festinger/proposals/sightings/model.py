@@ -8,7 +8,7 @@ no proposal. Pure.
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,8 @@ from uuid import UUID
 
 from festinger.errors import BadInput
 from festinger.ids import AgentId, Cause, Origin, SessionId
-from festinger.proposals.model import ProposalId, ProposalType, to_json_value
+from festinger.proposals.model import ProposalId, ProposalType
+from festinger.records import record_json, row_mapper
 from festinger.settings.proposals import SLUG
 
 REFLECTION = "reflection"
@@ -122,21 +123,10 @@ class ProposalSighting:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
-        return plain | {"day": self.day.isoformat()}
+        return record_json(self)
 
 
-_NAMES = tuple(each.name for each in fields(ProposalSighting))
-
-
-def sighting_of(row: Mapping[str, Any]) -> ProposalSighting:
-    """Build a sighting from a row."""
-    because = row["uncounted_because"]
-    values = {name: row[name] for name in _NAMES}
-    return ProposalSighting(
-        **values
-        | {"origin": Origin(row["origin"]), "uncounted_because": SightingExclusionReason(because) if because else None}
-    )
+sighting_of = row_mapper(ProposalSighting)
 
 
 LONGEST_WHAT = 500

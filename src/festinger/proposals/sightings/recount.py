@@ -7,7 +7,7 @@ transaction.
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -18,6 +18,7 @@ from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of, thresholds_for
 from festinger.proposals.model import DECIDED_FOR, HoldReason, Proposal, load_family, proposal_of
 from festinger.proposals.sightings.model import SightingExclusionReason, Suggestion
+from festinger.records import row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -91,15 +92,7 @@ def reassign_votes(
     return found
 
 
-def vote_group_of(row: Mapping[str, Any]) -> VoteGroup:
-    return VoteGroup(
-        agent=row["agent_id"],
-        day=row["day"],
-        origin=Origin(row["origin"]),
-        sessions=row["sessions"],
-        first_at=row["first_at"],
-        last_at=row["last_at"],
-    )
+vote_group_of = row_mapper(VoteGroup, agent="agent_id")
 
 
 Q = queries_of("festinger.proposals")
@@ -117,16 +110,16 @@ class StoredSighting:
 
 
 async def find_recorded_sighting(
-    transaction: Transaction, space: SpaceId, said: Suggestion, proposal: Proposal | None
+    transaction: Transaction, space: SpaceId, suggestion: Suggestion, proposal: Proposal | None
 ) -> UUID | None:
     """Find the sighting that the same event or call already recorded."""
     row = await transaction.maybe(
         Q["told_before"],
         space=space,
-        producer=said.producer,
-        source=said.source,
+        producer=suggestion.producer,
+        source=suggestion.source,
         proposal=proposal.id if proposal else None,
-        text=said.what,
+        text=suggestion.what,
     )
     return row["id"] if row else None
 
@@ -135,19 +128,19 @@ async def save_sighting(
     deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
-    said: Suggestion,
+    suggestion: Suggestion,
     *,
     proposal: Proposal | None,
     because: SightingExclusionReason | None,
 ) -> StoredSighting:
     """Add a row, or count a repeat of an existing one."""
-    words = _sighting_columns(space, said, proposal, because=because)
+    words = _sighting_columns(space, suggestion, proposal, because=because)
     before = await transaction.maybe(Q["same_words"], **words) if proposal else None
     if before is None:
-        return await insert_sighting(deps, transaction, space, said, proposal=proposal, because=because)
+        return await insert_sighting(deps, transaction, space, suggestion, proposal=proposal, because=because)
     if not before["is_again"]:
-        repeat = {"space": space, "id": before["id"], "source": said.source}
-        await transaction.run(Q["say_again"], **repeat, at=said.at, kept=RECENT_SOURCES)
+        repeat = {"space": space, "id": before["id"], "source": suggestion.source}
+        await transaction.run(Q["say_again"], **repeat, at=suggestion.at, kept=RECENT_SOURCES)
     return StoredSighting(id=before["id"], is_again=before["is_again"])
 
 
@@ -155,7 +148,7 @@ async def insert_sighting(
     deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
-    said: Suggestion,
+    suggestion: Suggestion,
     *,
     proposal: Proposal | None,
     because: SightingExclusionReason | None,
@@ -164,31 +157,31 @@ async def insert_sighting(
     id_ = deps.new_id()
     await transaction.run(
         Q["add_sighting"],
-        **_sighting_columns(space, said, proposal, because=because),
+        **_sighting_columns(space, suggestion, proposal, because=because),
         id=id_,
-        why=said.why,
-        how=said.how,
-        evidence=json.dumps(dict(said.evidence)),
-        reflection=said.reflection,
-        at=said.at,
+        why=suggestion.why,
+        how=suggestion.how,
+        evidence=json.dumps(dict(suggestion.evidence)),
+        reflection=suggestion.reflection,
+        at=suggestion.at,
     )
     return StoredSighting(id=id_)
 
 
 def _sighting_columns(
-    space: SpaceId, said: Suggestion, proposal: Proposal | None, *, because: SightingExclusionReason | None
+    space: SpaceId, suggestion: Suggestion, proposal: Proposal | None, *, because: SightingExclusionReason | None
 ) -> dict[str, Any]:
     """Return the columns that identify a row: text, proposal, cause, and whether it counts."""
     return {
         "space": space,
         "proposal": proposal.id if proposal else None,
-        "agent": said.cause.agent,
-        "session": said.cause.session,
-        "day": said.cause.day,
-        "origin": said.cause.origin,
-        "producer": said.producer,
-        "text": said.what,
-        "source": said.source,
+        "agent": suggestion.cause.agent,
+        "session": suggestion.cause.session,
+        "day": suggestion.cause.day,
+        "origin": suggestion.cause.origin,
+        "producer": suggestion.producer,
+        "text": suggestion.what,
+        "source": suggestion.source,
         "because": because,
     }
 

@@ -39,6 +39,7 @@ from festinger.proposals.sightings.fingerprint import (
     suggest_relation,
 )
 from festinger.proposals.sightings.recount import emit_held, event_subject, recount
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
@@ -119,9 +120,9 @@ async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningCompari
         if known.get(each.ids) not in (each.words, DECIDED)
     ]
     asked = near[: deps.terms(space).suggest_pairs_per_run]
-    said = await deps.judges.with_model_all(space, [_build_pair(each, embedder) for each in asked])
+    judgements = await deps.judges.with_model_all(space, [_build_pair(each, embedder) for each in asked])
     suggested = held = 0
-    for each, judgement in zip(asked, said, strict=True):
+    for each, judgement in zip(asked, judgements, strict=True):
         like = suggest_relation(
             _comparison_input(each.old), _comparison_input(each.new), judgement, similarity=each.similarity, bar=bar
         )
@@ -326,7 +327,7 @@ class FingerprintComparison:
     why: str
 
     def as_json(self) -> dict[str, Any]:
-        return {"a": self.a, "b": self.b, "only_a": list(self.only_a), "only_b": list(self.only_b), "why": self.why}
+        return record_json(self)
 
 
 def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:

@@ -49,7 +49,7 @@ Q = queries_of("festinger.proposals")
 class VerdictContext:
     """A locked proposal and the verdict that counts."""
 
-    office: ReviewDeps
+    review: ReviewDeps
     transaction: Transaction
     space: SpaceId
     proposal: Proposal
@@ -60,7 +60,7 @@ class VerdictContext:
         return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:
-        await self.office.deps.outbox.emit(
+        await self.review.deps.outbox.emit(
             self.transaction,
             name,
             space=self.space,
@@ -84,14 +84,14 @@ async def apply_verdict(hearing: VerdictContext) -> ApplyVerdictResult:
     """Carry out the verdict and emit that it was decided."""
     carried = await _CARRIERS[hearing.verdict.kind](hearing)
     await hearing.tell("proposal_decided", verdict=hearing.verdict.kind, author=hearing.verdict.author)
-    await emit_producer_muted(hearing.office.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal)
+    await emit_producer_muted(hearing.review.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal)
     return carried
 
 
 async def _approve(hearing: VerdictContext) -> ApplyVerdictResult:
     if is_target_forgotten(hearing.proposal):
         return await _close_forgotten(hearing)
-    office, now = hearing.office, hearing.office.deps.clock()
+    office, now = hearing.review, hearing.review.deps.clock()
     meant = apply_edits(hearing.proposal, hearing.verdict.fields.get("edits", {}))
     effect = effect_for(office.effects, meant.type)
     effect.check(meant.payload)
@@ -136,7 +136,7 @@ def apply_edits(proposal: Proposal, edits: Mapping[str, Any]) -> Proposal:
 async def _close_forgotten(hearing: VerdictContext) -> ApplyVerdictResult:
     """Close a proposal whose target was forgotten, without suppressing it."""
     moved = await hearing.save(
-        state=ProposalState.REJECTED, decided_at=hearing.office.deps.clock(), suppressed_until=None, held=None
+        state=ProposalState.REJECTED, decided_at=hearing.review.deps.clock(), suppressed_until=None, held=None
     )
     return ApplyVerdictResult(proposal=moved, result=VerdictResult.FORGOTTEN)
 
@@ -145,21 +145,21 @@ async def _save_effect(hearing: VerdictContext, applied: EffectResult) -> Applie
     row = await hearing.transaction.one(
         Q["add_effect"],
         space=hearing.space,
-        id=hearing.office.deps.new_id(),
+        id=hearing.review.deps.new_id(),
         proposal=hearing.proposal.id,
         type=hearing.proposal.type,
         before=json.dumps(dict(applied.before), default=str),
         after=json.dumps(dict(applied.after), default=str),
         changes=list(applied.changes),
-        at=hearing.office.deps.clock(),
+        at=hearing.review.deps.clock(),
         by=hearing.verdict.author,
     )
     return effect_of(row)
 
 
 async def _reject(hearing: VerdictContext) -> ApplyVerdictResult:
-    now, proposal = hearing.office.deps.clock(), hearing.proposal
-    days = hearing.office.deps.terms(hearing.space).reject_suppress_days
+    now, proposal = hearing.review.deps.clock(), hearing.proposal
+    days = hearing.review.deps.terms(hearing.space).reject_suppress_days
     moved = await hearing.save(
         state=ProposalState.REJECTED,
         decided_at=now,
@@ -173,7 +173,7 @@ async def _reject(hearing: VerdictContext) -> ApplyVerdictResult:
 
 async def _reevaluate(hearing: VerdictContext) -> ApplyVerdictResult:
     moved = await start_reevaluation(
-        hearing.office, hearing.transaction, hearing.space, hearing.proposal, kind=hearing.verdict.kind
+        hearing.review, hearing.transaction, hearing.space, hearing.proposal, kind=hearing.verdict.kind
     )
     await save_wording(hearing.transaction, moved)
     kept = await save_state(hearing.transaction, moved)
@@ -183,7 +183,7 @@ async def _reevaluate(hearing: VerdictContext) -> ApplyVerdictResult:
 
 async def _defer(hearing: VerdictContext) -> ApplyVerdictResult:
     until = resolve_defer_until(
-        hearing.verdict.until, now=hearing.office.deps.clock(), terms=hearing.office.deps.terms(hearing.space)
+        hearing.verdict.until, now=hearing.review.deps.clock(), terms=hearing.review.deps.terms(hearing.space)
     )
     moved = await hearing.save(state=ProposalState.DEFERRED, deferred_until=until)
     return ApplyVerdictResult(proposal=moved, result=VerdictResult.DEFERRED)
@@ -191,7 +191,7 @@ async def _defer(hearing: VerdictContext) -> ApplyVerdictResult:
 
 async def _mark_duplicate(hearing: VerdictContext) -> ApplyVerdictResult:
     """Hand the causes to the proposal that stands for both."""
-    transaction, space, deps = hearing.transaction, hearing.space, hearing.office.deps
+    transaction, space, deps = hearing.transaction, hearing.space, hearing.review.deps
     assert hearing.verdict.of is not None, "a verdict without it was refused"
     root = await lock_root(transaction, space, await lock_proposal(transaction, space, hearing.verdict.of))
     if root.id in await load_family(transaction, space, hearing.proposal.id):
@@ -205,7 +205,7 @@ async def _mark_duplicate(hearing: VerdictContext) -> ApplyVerdictResult:
 
 async def _reopen(hearing: VerdictContext) -> ApplyVerdictResult:
     """Put it before a person again, whatever was decided."""
-    deps, former = hearing.office.deps, hearing.proposal.duplicate_of
+    deps, former = hearing.review.deps, hearing.proposal.duplicate_of
     moved = await hearing.save(
         state=ProposalState.PROMOTED,
         promoted_at=deps.clock(),
@@ -248,18 +248,18 @@ class UndoApprovalResult:
         }
 
 
-async def undo_approval(office: ReviewDeps, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
+async def undo_approval(review: ReviewDeps, space: SpaceId, proposal: UUID, *, author: Author) -> UndoApprovalResult:
     """Undo what an approval did. Raises `NotFound`, `NotAuthorised`, `Refused`, `UndoBlocked`."""
-    reviewer = await require_reviewer(office.deps, space, author)
-    async with office.deps.store.transaction(patient=True) as transaction:
+    reviewer = await require_reviewer(review.deps, space, author)
+    async with review.deps.store.transaction(patient=True) as transaction:
         await lock_world(transaction, space)
-        undone, afterwards = await _undo_in(office, transaction, space, proposal, by=reviewer.name)
+        undone, afterwards = await _undo_in(review, transaction, space, proposal, by=reviewer.name)
     await afterwards()
     return undone
 
 
 async def _undo_in(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
 ) -> tuple[UndoApprovalResult, Afterwards]:
     found = await lock_proposal(transaction, space, id_)
     row = await transaction.maybe(Q["effect_of_proposal"], space=space, id=id_)
@@ -270,18 +270,18 @@ async def _undo_in(
         return UndoApprovalResult(proposal=found, effect=effect, again=True), null_follow_up
     operation = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
     done = EffectResult(before=effect.before, after=effect.after, changes=effect.changes)
-    afterwards = await effect_for(office.effects, effect.type).undo(operation, done)
-    now = office.deps.clock()
+    afterwards = await effect_for(review.effects, effect.type).undo(operation, done)
+    now = review.deps.clock()
     row = await transaction.one(Q["mark_effect_undone"], space=space, id=effect.id, at=now, by=by)
     moved = await save_state(transaction, replace(found, state=ProposalState.UNDONE))
-    await office.deps.outbox.emit(
+    await review.deps.outbox.emit(
         transaction,
         "proposal_undone",
         space=space,
         subject=event_subject(id_),
         payload={"proposal": str(id_), "by": by[:200]},
     )
-    await emit_producer_muted(office.deps, transaction, before=found, after=moved)
+    await emit_producer_muted(review.deps, transaction, before=found, after=moved)
     PROPOSALS_UNDONE.inc()
     return UndoApprovalResult(proposal=moved, effect=effect_of(row)), afterwards
 

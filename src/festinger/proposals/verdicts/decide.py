@@ -49,6 +49,7 @@ from festinger.proposals.verdicts.rules import (
     result_for_error,
     select_verdict,
 )
+from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secrets import remove_secrets
@@ -61,17 +62,17 @@ REFUSAL = "refusal"
 """Field in which a verdict keeps why it was not carried out."""
 
 
-async def record_verdict(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> Verdict:
+async def record_verdict(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput) -> Verdict:
     """Store a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` if the author may not decide."""
-    async with office.deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["find_proposal"], space=space, id=said.proposal)
+    async with review.deps.store.transaction() as transaction:
+        row = await transaction.maybe(Q["find_proposal"], space=space, id=verdict_input.proposal)
         if row is None:
-            raise NotFound(f"There is no proposal `{said.proposal}`.")
-        await transaction.run(Q["lock_message"], space=space, channel=said.channel, ref=said.ref)
-        before = await _find_repeated_verdict(transaction, space, said)
-        verdict = before or await _save_verdict(office, transaction, space, said, proposal_of(row))
+            raise NotFound(f"There is no proposal `{verdict_input.proposal}`.")
+        await transaction.run(Q["lock_message"], space=space, channel=verdict_input.channel, ref=verdict_input.ref)
+        before = await _find_repeated_verdict(transaction, space, verdict_input)
+        verdict = before or await _save_verdict(review, transaction, space, verdict_input, proposal_of(row))
     if not verdict.verified:
-        raise build_not_authorised(said.author)
+        raise build_not_authorised(verdict_input.author)
     return verdict
 
 
@@ -82,15 +83,15 @@ async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> V
     return verdict_of(row)
 
 
-async def verdict_from_event(transaction: Transaction, space: SpaceId, told: Mapping[str, Any]) -> Verdict | None:
+async def verdict_from_event(transaction: Transaction, space: SpaceId, payload: Mapping[str, Any]) -> Verdict | None:
     """Return the verdict that an event reports as decided; None if it no longer exists."""
-    rows = await transaction.all(Q["verdicts_of"], space=space, proposal=UUID(told["proposal"]), limit=MOST_VERDICTS)
+    rows = await transaction.all(Q["verdicts_of"], space=space, proposal=UUID(payload["proposal"]), limit=MOST_VERDICTS)
     found = map(verdict_of, rows)
-    return next((each for each in found if each.kind == told["verdict"] and each.verified), None)
+    return next((each for each in found if each.kind == payload["verdict"] and each.verified), None)
 
 
 async def close_verdict(
-    office: ReviewDeps,
+    review: ReviewDeps,
     transaction: Transaction,
     space: SpaceId,
     verdict: Verdict,
@@ -106,7 +107,7 @@ async def close_verdict(
         id=verdict.id,
         result=result,
         fields=json.dumps(dict(verdict.fields) | kept, default=str),
-        at=office.deps.clock(),
+        at=review.deps.clock(),
     )
     return verdict_of(row)
 
@@ -124,41 +125,45 @@ def _error_to_json(error: FestingerError) -> dict[str, Any]:
     return {"error": type(error).__name__, "message": error.message, "hint": error.hint, "details": error.details}
 
 
-async def _find_repeated_verdict(transaction: Transaction, space: SpaceId, said: VerdictInput) -> Verdict | None:
-    row = await transaction.maybe(Q["verdict_of_message"], space=space, channel=said.channel, ref=said.ref)
+async def _find_repeated_verdict(
+    transaction: Transaction, space: SpaceId, verdict_input: VerdictInput
+) -> Verdict | None:
+    row = await transaction.maybe(
+        Q["verdict_of_message"], space=space, channel=verdict_input.channel, ref=verdict_input.ref
+    )
     if row is None:
         return None
     before = verdict_of(row)
     kept = {name: value for name, value in before.fields.items() if name != REFUSAL}
-    same_fields = kept == json.loads(json.dumps(said.fields))
-    if (before.proposal_id, before.kind) != (said.proposal, said.kind) or not same_fields:
+    same_fields = kept == json.loads(json.dumps(verdict_input.fields))
+    if (before.proposal_id, before.kind) != (verdict_input.proposal, verdict_input.kind) or not same_fields:
         raise Replayed("This message came before with another verdict.", hint="Give it a reference of its own.")
     return before
 
 
 async def _save_verdict(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, said: VerdictInput, proposal: Proposal
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict_input: VerdictInput, proposal: Proposal
 ) -> Verdict:
-    reviewer = await _identify_reviewer(office, transaction, space, said, proposal)
-    now = office.deps.clock()
+    reviewer = await _identify_reviewer(review, transaction, space, verdict_input, proposal)
+    now = review.deps.clock()
     row = await transaction.one(
         Q["add_verdict"],
         space=space,
-        id=office.deps.new_id(),
-        proposal=said.proposal,
-        kind=said.kind,
-        author=_author_name(reviewer, said.author),
+        id=review.deps.new_id(),
+        proposal=verdict_input.proposal,
+        kind=verdict_input.kind,
+        author=_author_name(reviewer, verdict_input.author),
         verified=reviewer is not None,
-        channel=said.channel,
-        ref=said.ref,
-        note=to_storable_text(remove_secrets(said.note)),
-        fields=json.dumps(said.fields),
+        channel=verdict_input.channel,
+        ref=verdict_input.ref,
+        note=to_storable_text(remove_secrets(verdict_input.note)),
+        fields=json.dumps(verdict_input.fields),
         at=now,
         processed_at=None if reviewer else now,
         result=None if reviewer else VerdictResult.UNVERIFIED,
     )
     verdict = verdict_of(row)
-    await office.deps.outbox.emit(
+    await review.deps.outbox.emit(
         transaction,
         "verdict_received",
         space=space,
@@ -175,13 +180,13 @@ async def _save_verdict(
 
 
 async def _identify_reviewer(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, said: VerdictInput, proposal: Proposal
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict_input: VerdictInput, proposal: Proposal
 ) -> Reviewer | None:
     """Identify the author. A name in a file needs a code too for what changes behavior."""
-    found = await find_verified_reviewer(office.deps, transaction, space, said.author)
-    if found is None or said.channel is not ReviewChannel.FOLDER:
+    found = await find_verified_reviewer(review.deps, transaction, space, verdict_input.author)
+    if found is None or verdict_input.channel is not ReviewChannel.FOLDER:
         return found
-    has_code = await redeem_code(transaction, space, found, said.author.code)
+    has_code = await redeem_code(transaction, space, found, verdict_input.author.code)
     return found if has_code or proposal.type not in ONE_BY_ONE else None
 
 
@@ -193,17 +198,17 @@ LEFT_ALONE = timedelta(minutes=1)
 """After this time nobody is working on a verdict anymore, and the job takes it up."""
 
 
-async def decide(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> DecideResult:
+async def decide(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput) -> DecideResult:
     """Store a verdict and carry it out; a repeat gives the same answer and does nothing.
 
     Raises `NotFound`, `NotAuthorised`, `Replayed`, `BadInput`, `AlreadyDecided`, `Stale`, `Outdated`,
     `TooDeep`, `Unseen`, `NotProposable`, `EffectFailed`, `Unavailable`.
     """
-    verdict = await record_verdict(office, space, said)
+    verdict = await record_verdict(review, space, verdict_input)
     if verdict.processed_at is not None:
-        return await _load_decision(office, space, verdict.id, again=True)
-    await apply_pending_verdicts(office, space, said.proposal)
-    return await _load_decision(office, space, verdict.id)
+        return await _load_decision(review, space, verdict.id, again=True)
+    await apply_pending_verdicts(review, space, verdict_input.proposal)
+    return await _load_decision(review, space, verdict.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,57 +220,57 @@ class BatchVerdictResult:
     detail: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return {"id": str(self.proposal), "result": self.result, "detail": self.detail}
+        return record_json(self, proposal="id")
 
 
-async def decide_many(office: ReviewDeps, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
+async def decide_many(review: ReviewDeps, space: SpaceId, many: Sequence[VerdictInput]) -> list[BatchVerdictResult]:
     """Decide many at once, each by itself. Raises `OneByOne` for approvals that change behavior."""
     if not 1 <= len(many) <= MOST_AT_ONCE:
         raise BadInput(f"1 to {MOST_AT_ONCE} proposals can be decided at once.")
     approved = [each.proposal for each in many if each.kind is VerdictKind.APPROVE]
-    rows = await office.deps.store.all(Q["types_of"], space=space, ids=approved)
+    rows = await review.deps.store.all(Q["types_of"], space=space, ids=approved)
     require_one_by_one(ProposalType(row["type"]) for row in rows)
-    return [await _decide_one(office, space, each) for each in many]
+    return [await _decide_one(review, space, each) for each in many]
 
 
-async def _decide_one(office: ReviewDeps, space: SpaceId, said: VerdictInput) -> BatchVerdictResult:
+async def _decide_one(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput) -> BatchVerdictResult:
     try:
-        done = await decide(office, space, said)
+        done = await decide(review, space, verdict_input)
     except FestingerError as error:
         called = {VerdictResult.STALE: "stale", VerdictResult.ALREADY: "already"}.get(result_for_error(error), "failed")
-        return BatchVerdictResult(proposal=said.proposal, result=called, detail=error.message)
-    return BatchVerdictResult(proposal=said.proposal, result=done.result)
+        return BatchVerdictResult(proposal=verdict_input.proposal, result=called, detail=error.message)
+    return BatchVerdictResult(proposal=verdict_input.proposal, result=done.result)
 
 
-async def apply_pending_verdicts(office: ReviewDeps, space: SpaceId, proposal: UUID) -> None:
+async def apply_pending_verdicts(review: ReviewDeps, space: SpaceId, proposal: UUID) -> None:
     """Carry out the verdicts that wait for a proposal until none is left; each refusal is saved."""
     while True:
         chosen: Verdict | None = None
         try:
-            async with office.deps.store.transaction(patient=True) as transaction:
+            async with review.deps.store.transaction(patient=True) as transaction:
                 # An approval may reach into any package: whoever applies one locks the world first.
                 await lock_world(transaction, space)
                 chosen = await _choose_verdict(transaction, space, proposal)
                 if chosen is None:
                     return
-                afterwards = await _apply_chosen(office, transaction, space, chosen)
+                afterwards = await _apply_chosen(review, transaction, space, chosen)
         except Unavailable:
             raise
         except FestingerError as error:
             if chosen is None:
                 raise
-            await _save_refusal(office, space, chosen, error)
+            await _save_refusal(review, space, chosen, error)
             continue
         await afterwards()
         return
 
 
-async def resume_pending_verdicts(office: ReviewDeps, space: SpaceId) -> int:
+async def resume_pending_verdicts(review: ReviewDeps, space: SpaceId) -> int:
     """Carry out verdicts that a dead process left open; return how many proposals had some."""
-    before = office.deps.clock() - LEFT_ALONE
-    rows = await office.deps.store.all(Q["unanswered"], space=space, before=before)
+    before = review.deps.clock() - LEFT_ALONE
+    rows = await review.deps.store.all(Q["unanswered"], space=space, before=before)
     for row in rows:
-        await apply_pending_verdicts(office, space, row["proposal_id"])
+        await apply_pending_verdicts(review, space, row["proposal_id"])
     return len(rows)
 
 
@@ -276,29 +281,29 @@ async def _choose_verdict(transaction: Transaction, space: SpaceId, proposal: UU
     return select_verdict(waiting) if waiting else None
 
 
-async def _apply_chosen(office: ReviewDeps, transaction: Transaction, space: SpaceId, verdict: Verdict) -> Afterwards:
+async def _apply_chosen(review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict: Verdict) -> Afterwards:
     proposal = await lock_proposal(transaction, space, verdict.proposal_id)
     require_complete(verdict, proposal)
-    require_decidable(proposal, verdict, office.deps.terms(space))
+    require_decidable(proposal, verdict, review.deps.terms(space))
     require_opposites_seen(verdict, await load_opposites(transaction, space, proposal.id))
-    hearing = VerdictContext(office=office, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
+    hearing = VerdictContext(review=review, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
     carried: ApplyVerdictResult = await apply_verdict(hearing)
-    await close_verdict(office, transaction, space, verdict, result=carried.result)
+    await close_verdict(review, transaction, space, verdict, result=carried.result)
     await transaction.run(
-        Q["overtake"], space=space, proposal=proposal.id, result=VerdictResult.OVERTAKEN, at=office.deps.clock()
+        Q["overtake"], space=space, proposal=proposal.id, result=VerdictResult.OVERTAKEN, at=review.deps.clock()
     )
     PROPOSALS_VERDICTS.labels(verdict.kind).inc()
     return carried.afterwards
 
 
-async def _save_refusal(office: ReviewDeps, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
+async def _save_refusal(review: ReviewDeps, space: SpaceId, verdict: Verdict, error: FestingerError) -> None:
     """Save why a verdict was not carried out. The proposal stays as it was."""
     failed = isinstance(error, EffectFailed)
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         result = VerdictResult.FAILED if failed else result_for_error(error)
-        await close_verdict(office, transaction, space, verdict, result=result, error=error)
+        await close_verdict(review, transaction, space, verdict, result=result, error=error)
         if failed:
-            await office.deps.outbox.emit(
+            await review.deps.outbox.emit(
                 transaction,
                 "proposal_apply_failed",
                 space=space,
@@ -307,9 +312,9 @@ async def _save_refusal(office: ReviewDeps, space: SpaceId, verdict: Verdict, er
             )
 
 
-async def _load_decision(office: ReviewDeps, space: SpaceId, id_: UUID, *, again: bool = False) -> DecideResult:
+async def _load_decision(review: ReviewDeps, space: SpaceId, id_: UUID, *, again: bool = False) -> DecideResult:
     """Load the saved result of a verdict; a refusal is raised, each time."""
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         verdict = await find_verdict(transaction, space, id_)
         if (error := refusal_error(verdict)) is not None:
             raise error

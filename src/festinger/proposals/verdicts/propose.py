@@ -44,7 +44,7 @@ class ProposeResult:
 
 
 async def propose(
-    office: ReviewDeps,
+    review: ReviewDeps,
     space: SpaceId,
     suggestion: Suggestion,
     *,
@@ -57,13 +57,13 @@ async def propose(
     Raises `NotAuthorised`, `BadInput`, `NotProposable`, `ProposalRefused`, `Refused`, and with `approve` what
     `decide` raises.
     """
-    reviewer = await require_reviewer(office.deps, space, author)
-    effect_for(office.effects, suggestion.type).check(suggestion.payload)
-    said = replace(suggestion, producer=PERSON)
-    async with office.deps.store.transaction() as transaction:
-        sighted = await record_sighting_in(office.deps, transaction, space, said)
+    reviewer = await require_reviewer(review.deps, space, author)
+    effect_for(review.effects, suggestion.type).check(suggestion.payload)
+    own = replace(suggestion, producer=PERSON)
+    async with review.deps.store.transaction() as transaction:
+        sighted = await record_sighting_in(review.deps, transaction, space, own)
         if sighted.proposal is not None:
-            proposal = await _promote_sighted(office, transaction, space, sighted, said, by=reviewer.name)
+            proposal = await _promote_sighted(review, transaction, space, sighted, own, by=reviewer.name)
     if sighted.proposal is None:
         raise ProposalRefused(f"This is no proposal: {sighted.reason}.", reason=sighted.reason)
     if not approve:
@@ -73,14 +73,20 @@ async def propose(
         kind=VerdictKind.APPROVE,
         author=author,
         channel=channel,
-        ref=f"propose {said.source}"[:200],
+        ref=f"propose {own.source}"[:200],
     )
-    decided = await decide(office, space, verdict)
+    decided = await decide(review, space, verdict)
     return ProposeResult(proposal=decided.proposal, sighted=sighted, decided=decided)
 
 
 async def _promote_sighted(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, sighted: SightingResult, said: Suggestion, *, by: str
+    review: ReviewDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    sighted: SightingResult,
+    suggestion: Suggestion,
+    *,
+    by: str,
 ) -> Proposal:
     """Promote the sighted proposal; one that is past waiting stays as it is."""
     assert sighted.proposal is not None
@@ -94,43 +100,43 @@ async def _promote_sighted(
         )
     if found.state is not ProposalState.WAITING:
         return found
-    target = found.target or await _load_target(office, transaction, space, found, by=by)
-    now = office.deps.clock()
+    target = found.target or await _load_target(review, transaction, space, found, by=by)
+    now = review.deps.clock()
     await save_wording(transaction, replace(found, target=target))
     moved = replace(found, state=ProposalState.PROMOTED, promoted_at=now, held=None, suppressed_until=None)
     kept = await save_state(transaction, moved)
-    await emit_promoted(office.deps, transaction, kept, age_days=0)
+    await emit_promoted(review.deps, transaction, kept, age_days=0)
     PROPOSALS_PROMOTED.inc()
     return kept
 
 
 async def _load_target(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
 ) -> dict[str, object]:
     """Return the present versions of what the proposal would touch."""
     operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
-    return dict((await effect_for(office.effects, proposal.type).look(operation)).versions)
+    return dict((await effect_for(review.effects, proposal.type).look(operation)).versions)
 
 
 Q = queries_of("festinger.proposals")
 
 
-async def rebuild_proposal(office: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
+async def rebuild_proposal(review: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:
     """Rebuild an open proposal from the present state. Raises `NotFound`, `AlreadyDecided`, `Outdated`."""
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         found = await lock_proposal(transaction, space, proposal)
         if found.state not in OPEN:
             raise AlreadyDecided(f"This proposal is {found.state.value} already.", state=found.state.value)
         operation = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
-        look = await effect_for(office.effects, found.type).look(operation)
+        look = await effect_for(review.effects, found.type).look(operation)
         if look.gone or look.is_done:
             raise Outdated("Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[])
         payload = dict(found.payload) | dict(look.payload)
         return await save_wording(transaction, replace(found, payload=payload, target=dict(look.versions)))
 
 
-async def preview_effect(office: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
+async def preview_effect(review: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
     """Preview what an approval would do now, for the person who looks at the card."""
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
-        return await effect_for(office.effects, proposal.type).look(operation)
+        return await effect_for(review.effects, proposal.type).look(operation)

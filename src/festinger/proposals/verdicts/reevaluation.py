@@ -66,42 +66,42 @@ SHAPES: Mapping[VerdictKind, type[DeepenAnswer] | type[SharpenAnswer]] = {
 
 
 async def start_reevaluation(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: VerdictKind
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: VerdictKind
 ) -> Proposal:
     """Return the proposal after somebody asked for more thought; the caller saves it.
 
     Without a model the evidence is attached at once. With one the answer comes from a job.
     """
     counted = replace(proposal, reevaluations=proposal.reevaluations + 1, deferred_until=None)
-    if await office.thinker(space) is None:
-        bundle = await collect_evidence(office, transaction, space, proposal)
-        return await _attach_thought(office.deps, transaction, counted, kind=kind, note=EVIDENCE_ONLY, found=bundle)
-    await office.deps.ask(transaction, REEVALUATE, space=space, proposal=str(proposal.id), kind=kind.value)
+    if await review.thinker(space) is None:
+        bundle = await collect_evidence(review, transaction, space, proposal)
+        return await _attach_thought(review.deps, transaction, counted, kind=kind, note=EVIDENCE_ONLY, found=bundle)
+    await review.deps.ask(transaction, REEVALUATE, space=space, proposal=str(proposal.id), kind=kind.value)
     return replace(counted, state=ProposalState.DEEPENING)
 
 
-async def reevaluate(office: ReviewDeps, space: SpaceId, id_: UUID, *, kind: VerdictKind) -> Proposal | None:
+async def reevaluate(review: ReviewDeps, space: SpaceId, id_: UUID, *, kind: VerdictKind) -> Proposal | None:
     """Ask the model and put the proposal before the person again; None if it was decided meanwhile."""
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         proposal = await lock_proposal(transaction, space, id_)
-        bundle = await collect_evidence(office, transaction, space, proposal)
+        bundle = await collect_evidence(review, transaction, space, proposal)
     if proposal.state is not ProposalState.DEEPENING:
         return None
-    model = await office.thinker(space)
+    model = await review.thinker(space)
     note, found = (EVIDENCE_ONLY, dict(bundle))
     if model is not None:
         note, found = await _ask_model(model, proposal, bundle, kind=kind)
-    async with office.deps.store.transaction() as transaction:
+    async with review.deps.store.transaction() as transaction:
         present = await lock_proposal(transaction, space, id_)
         if present.state is not ProposalState.DEEPENING:
             return None
-        moved = await _attach_thought(office.deps, transaction, present, kind=kind, note=note, found=found)
+        moved = await _attach_thought(review.deps, transaction, present, kind=kind, note=note, found=found)
         await save_wording(transaction, moved)
         return await save_state(transaction, moved)
 
 
 async def collect_evidence(
-    office: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal
 ) -> dict[str, Any]:
     """Collect what is known about a proposal: wordings, timeline, episodes, turns and related items."""
     family = await load_family(transaction, space, proposal.id)
@@ -112,7 +112,7 @@ async def collect_evidence(
         "timeline": [_timeline_entry(each) for each in sightings],
         "episodes": _evidence_ids(sightings, "episode", "episodes"),
         "turns": _evidence_ids(sightings, "turn", "turns"),
-        **await office.related(transaction, space, proposal),
+        **await review.related(transaction, space, proposal),
     }
 
 
@@ -123,8 +123,8 @@ async def _ask_model(
         answer = await model.answer([build_reevaluation_prompt(proposal, bundle, kind=kind)], SHAPES[kind])
     except ProviderRefused:
         return UNUSABLE, dict(bundle)
-    said = answer.value.model_dump()
-    return f"thought over by {answer.model}", said | {"prompt": answer.prompt_hash}
+    value = answer.value.model_dump()
+    return f"thought over by {answer.model}", value | {"prompt": answer.prompt_hash}
 
 
 def build_reevaluation_prompt(proposal: Proposal, bundle: Mapping[str, Any], *, kind: VerdictKind) -> PromptMessage:

@@ -9,7 +9,7 @@ import hashlib
 import json
 from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,8 @@ from uuid import UUID
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.deps import ProposalDeps, ReviewDeps
-from festinger.proposals.model import Author, IdentityProof, to_json_value
+from festinger.proposals.model import Author, IdentityProof
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -49,16 +50,10 @@ class Reviewer:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface: codes are only counted."""
-        plain = {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
-        return plain | {"codes": len(self.codes)}
+        return record_json(self) | {"codes": len(self.codes)}
 
 
-_NAMES = tuple(each.name for each in fields(Reviewer))
-
-
-def reviewer_of(row: Mapping[str, Any]) -> Reviewer:
-    """Build a reviewer from a row."""
-    return Reviewer(**{name: row[name] for name in _NAMES} | {"codes": tuple(row["codes"])})
+reviewer_of = row_mapper(Reviewer)
 
 
 async def list_reviewers(deps: ProposalDeps, space: SpaceId) -> list[Reviewer]:
@@ -74,8 +69,8 @@ async def add_reviewer(deps: ProposalDeps, space: SpaceId, name: str, **identiti
     async with deps.store.transaction() as transaction:
         found = await _find_by_name(transaction, space, validate_name(name))
         known = dict(found.identities) if found else {}
-        for proof, given in identities.items():
-            known[proof] = list(dict.fromkeys([*known.get(proof, ()), *given]))
+        for proof, names in identities.items():
+            known[proof] = list(dict.fromkeys([*known.get(proof, ()), *names]))
         return await _save_reviewer(deps, transaction, space, validate_name(name), known, found=found, active=True)
 
 
@@ -87,10 +82,10 @@ async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> 
         return await _save_reviewer(deps, transaction, space, found.name, known, found=found, active=False)
 
 
-async def issue_codes(office: ReviewDeps, space: SpaceId, name: str) -> list[str]:
+async def issue_codes(review: ReviewDeps, space: SpaceId, name: str) -> list[str]:
     """Issue ten one-time codes that replace the remaining ones."""
-    codes = [format_code(office.entropy(CODE_BYTES)) for _ in range(CODES)]
-    async with office.deps.store.transaction() as transaction:
+    codes = [format_code(review.entropy(CODE_BYTES)) for _ in range(CODES)]
+    async with review.deps.store.transaction() as transaction:
         found = await _require_by_name(transaction, space, name)
         hashes = [hash_code(code) for code in codes]
         await transaction.run(Q["set_codes"], space=space, id=found.id, codes=hashes)

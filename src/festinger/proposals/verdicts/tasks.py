@@ -5,7 +5,7 @@ carries one out by itself.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -14,10 +14,11 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.model import Author, ProposalId, to_json_value
+from festinger.proposals.model import Author, ProposalId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
 from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, null_follow_up
 from festinger.proposals.verdicts.reviewers import require_reviewer
+from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -46,15 +47,10 @@ class Task:
 
     def as_json(self) -> dict[str, Any]:
         """Serialize for every interface."""
-        return {each.name: to_json_value(getattr(self, each.name)) for each in fields(self)}
+        return record_json(self)
 
 
-_NAMES = tuple(each.name for each in fields(Task))
-
-
-def task_of(row: Mapping[str, Any]) -> Task:
-    """Build a task from a row."""
-    return Task(**{name: row[name] for name in _NAMES} | {"state": TaskState(row["state"])})
+task_of = row_mapper(Task)
 
 
 async def list_tasks(

@@ -25,7 +25,7 @@ import structlog
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput
 from festinger.events.event import NewEvent
-from festinger.ids import Origin, SpaceId
+from festinger.ids import Origin, Scope, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
 from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_subject
 from festinger.runtime.app import App
@@ -41,7 +41,7 @@ from festinger.store.repositories.exchanges import (
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 from festinger.text.tokens import token_texts
 from festinger.world.learn import MessageClaims, save_claims
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,9 +270,9 @@ async def _count_words(app: App, captures: Sequence[Capture], *, new: frozenset[
                 await pace.breathe()
 
 
-def _build_scope(capture: Capture) -> WorldScope:
+def _build_scope(capture: Capture) -> Scope:
     exchange = capture.exchange
-    return WorldScope(space=capture.space, agent=exchange.agent, session=exchange.session)
+    return Scope(space=capture.space, agent=exchange.agent, session=exchange.session)
 
 
 def _select_kind(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:

@@ -17,7 +17,7 @@ from uuid import UUID
 from cachetools import LRUCache
 
 from festinger.clock import system_stopwatch
-from festinger.ids import NewId, SessionId
+from festinger.ids import NewId, Scope, SessionId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.context.block import (
     ContextBlock,
@@ -53,12 +53,12 @@ from festinger.text.cues import RelationCue, extract_cues
 from festinger.text.normalize import normalize_text
 from festinger.text.tokens import Token, tokenize
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, ShownEdge
 
 
 class WorldReader(Protocol):
-    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         """What is known of these texts, newest first; `None` if the world is not ready."""
 
 
@@ -68,7 +68,7 @@ class AppWorldReader:
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
-    async def recollect(self, scope: WorldScope, texts: Sequence[SourceText]) -> Recollection | None:
+    async def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         app = self._app()
         if app is None:
             return None

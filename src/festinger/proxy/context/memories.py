@@ -16,8 +16,8 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import Unavailable
-from festinger.ids import Origin, SpaceId
-from festinger.memory.model import Kind, Scope
+from festinger.ids import Origin, Scope, SpaceId
+from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import format_observation, load_observations, reload_observations
 from festinger.proposals.model import Proposal
@@ -49,7 +49,7 @@ from festinger.runtime.app import App
 from festinger.text.words import split_into_sentences
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
-from festinger.world.recall import SourceText, WorldScope
+from festinger.world.recall import SourceText
 from festinger.world.recollection import format_concept_line as line_of
 
 log = structlog.get_logger(room="proxy")
@@ -96,11 +96,11 @@ class MemoryReader(Protocol):
         """Whether asking is worthwhile. Must not block."""
 
     async def recall(
-        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         """Recall memories for a cue, except excluded ones; `by_words` without vectors."""
 
-    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, scope: Scope, memories: Collection[UUID]) -> Lines | None:
         """Present lines of memories; `None` if unknown."""
 
 
@@ -122,7 +122,7 @@ class AppMemoryReader:
         )
 
     async def recall(
-        self, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
     ) -> MemoryFetchResult:
         app = self._app()
         if app is None:
@@ -137,7 +137,7 @@ class AppMemoryReader:
             return MemoryFetchResult(failed=_report_unavailable(error))
         return replace(recalled, lines=(*recalled.lines, *map(_observation_line, observed)))
 
-    async def standing(self, scope: WorldScope, memories: Collection[UUID]) -> Lines | None:
+    async def standing(self, scope: Scope, memories: Collection[UUID]) -> Lines | None:
         app = self._app()
         if app is None:
             return None
@@ -152,7 +152,7 @@ class AppMemoryReader:
 
 
 async def _recall_lines(
-    app: App, scope: WorldScope, cue: str, *, exclude: Collection[UUID], by_words: bool
+    app: App, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool
 ) -> MemoryFetchResult:
     if not await app.recall.holdings.holds(app.store, scope.space):
         return NOTHING
@@ -227,7 +227,7 @@ def _turn_id(said: SourceText) -> str:
     return (said.message or "").rpartition(":")[0]
 
 
-def _build_scope(scope: WorldScope) -> Scope:
+def _build_scope(scope: Scope) -> Scope:
     return Scope(space=scope.space, agent=scope.agent, session=session_name(scope.session))
 
 
@@ -251,18 +251,18 @@ def _report_unavailable(error: Unavailable) -> str:
 
 EDGE = "edge"
 
-Restate = Callable[[WorldScope, Mapping[str, ContextLine]], PresentLines]
+Restate = Callable[[Scope, Mapping[str, ContextLine]], PresentLines]
 """Returns updates for lines by subject. Must not do I/O."""
 
 
-def no_line_updates(_place: WorldScope, _shown: Mapping[str, ContextLine]) -> PresentLines:
+def no_line_updates(_place: Scope, _shown: Mapping[str, ContextLine]) -> PresentLines:
     return {}
 
 
 def bind_restater(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
-    def restate(scope: WorldScope, shown: Mapping[str, ContextLine]) -> PresentLines:
+    def restate(scope: Scope, shown: Mapping[str, ContextLine]) -> PresentLines:
         server = app()
         world = server.world.recollector.worlds.find(scope.space) if server is not None and shown else None
         return {} if world is None else find_world_updates(world, shown)

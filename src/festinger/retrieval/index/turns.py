@@ -19,7 +19,6 @@ from festinger.embedding.embedder import Embedder, Vector
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
-from festinger.memory.vectors import text_hash
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import queue_for_counting
@@ -29,6 +28,7 @@ from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
 from festinger.text.blocks import MARK
 from festinger.text.budget import count_tokens
+from festinger.text.normalize import exact_hash
 
 Q = queries_of("festinger.retrieval")
 
@@ -132,7 +132,7 @@ def _columns(row: Mapping[str, Any], part: TurnPart, *, is_first: bool) -> dict[
         "context": part.context,
         "words": searchable_text(row["content"]) if is_first else "",
         "around": part.context,
-        "text_hash": text_hash(part.written),
+        "text_hash": exact_hash(part.written),
     }
 
 
@@ -218,7 +218,7 @@ async def _put_vector(
         turn=row["turn_id"],
         part=row["part"],
         model=embedder.name,
-        text_hash=text_hash(text),
+        text_hash=exact_hash(text),
         embedding=to_halfvec(vector),
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, NotFound
-from festinger.ids import DEFAULT_AGENT
+from festinger.ids import DEFAULT_AGENT, Scope
 from festinger.memory.censors.censor import Censor, CensorAction, parse_force
 from festinger.memory.censors.check import CensorCache
 from festinger.memory.censors.edit import (
@@ -25,7 +25,6 @@ from festinger.memory.censors.edit import (
     undo,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Scope
 from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, require_text
 from festinger.runtime.effects.memories import payload_id
 from festinger.store.pool import NestedStore

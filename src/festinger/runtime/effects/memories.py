@@ -12,16 +12,14 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, NotFound, UndoBlocked
-from festinger.ids import MemoryId, read_id
-from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory
+from festinger.ids import MemoryId, Scope, read_id
+from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory, lock_owners
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import MOST_PARTS, MemoryEditResult, archive, edit, merge, relearn_texts, restore, supersede
 from festinger.memory.erasure.erase import ErasureDeps, forget_in_transaction
 from festinger.memory.erasure.selector import Selector, find_erasure_targets
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.write import lock_owners
-from festinger.memory.model import Memory, Scope, Status
+from festinger.memory.model import Action, Memory, Status
 from festinger.memory.query import require_visible
 from festinger.memory.undo import undo_in_transaction
 from festinger.proposals.model import ProposalType
@@ -314,10 +312,10 @@ def _weight(memory: MemoryId, weight: Weight) -> dict[str, Any]:
 CATEGORY, SCOPE = "safety", "memory"
 
 
-async def build_forget_proposal(deps: MemoryDeps, place: Scope, memory: UUID, *, reason: str) -> dict[str, Any]:
+async def build_forget_proposal(deps: MemoryDeps, scope: Scope, memory: UUID, *, reason: str) -> dict[str, Any]:
     """Build the proposal to forget a memory. Raises `NotFound` for one that this agent does not see."""
     async with deps.store.transaction() as transaction:
-        found = require_visible(place, await find_memory(transaction, place.space, memory))
+        found = require_visible(scope, await find_memory(transaction, scope.space, memory))
     return {
         "what": f"Forget memory {found.id}",
         "category": CATEGORY,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.ids import DEFAULT_AGENT, AgentId, SpaceId
+from festinger.ids import DEFAULT_AGENT, AgentId, Scope, SpaceId
 from festinger.judge.model import Record
 from festinger.judge.records import find_judgement, load_judgements
 from festinger.memory.changes import MemoryChangeOp, find_memories, list_changes
 from festinger.memory.conflicts import PairAnswerResult, parse_answer, record_answer
 from festinger.memory.health import count_waiting
-from festinger.memory.model import Memory, Scope, Status
+from festinger.memory.model import Memory, Status
 from festinger.memory.query import MemoryFilter, page_memories
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.inbox import PendingGroup, PendingItem, Sources
@@ -196,9 +196,9 @@ async def _tasks(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup
 
 async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     """Collect quarantined memories, each with the reason for its quarantine."""
-    place = Scope(space=space, agent=DEFAULT_AGENT)
+    scope = Scope(space=space, agent=DEFAULT_AGENT)
     wanted = MemoryFilter(statuses=(Status.QUARANTINED,), everybodys=True)
-    found = await page_memories(app.memory.deps, place, wanted, limit=limit)
+    found = await page_memories(app.memory.deps, scope, wanted, limit=limit)
     count = (await count_waiting(app.memory.deps, space))["quarantined"]
     items = [await _suspect(app, space, each) for each in found]
     return PendingGroup(kind="quarantined memories", count=count, items=tuple(items))

@@ -12,7 +12,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import NotFound
-from festinger.ids import Origin, SessionId
+from festinger.ids import Origin, Scope, SessionId
 from festinger.memory.episodes.episode import ORIGINS, Episode, TurnRole, parse_state
 from festinger.memory.episodes.store import (
     TurnInput,
@@ -24,7 +24,6 @@ from festinger.memory.episodes.store import (
     page_episodes,
     update_episode,
 )
-from festinger.memory.model import Scope
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
@@ -90,8 +89,8 @@ async def show_episode(call: AdminCall) -> Response:
 async def post_episode(call: AdminCall) -> Response:
     """Open the episode of a session, or find the one that is open."""
     body = await call.body(OpenEpisodeRequest)
-    place = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
-    made = await open_episode(call.app.memory.deps, place, title=body.title, evaluation=body.evaluation)
+    scope = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
+    made = await open_episode(call.app.memory.deps, scope, title=body.title, evaluation=body.evaluation)
     return json_response(made.as_json(), 201)
 
 

@@ -21,15 +21,13 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import BadInput, FestingerError, NotAuthorised, TooLarge
-from festinger.ids import MemoryId, Origin, read_id
+from festinger.ids import MemoryId, Origin, Scope, read_id
 from festinger.memory.changes import Change, find_memory, list_changes, parse_op, resolve_memory_id
 from festinger.memory.edit import MemoryEditResult, archive, edit, merge, release, restore, split, supersede
-from festinger.memory.learn.batch import BATCH, MOST_ITEMS, build_error_result, learn_many
-from festinger.memory.learn.decision import Action
-from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.result import Learned, build_refused_error
+from festinger.memory.learn.pipeline import BATCH, MOST_ITEMS, learn, learn_many
+from festinger.memory.learn.result import Learned, build_error_result, build_refused_error
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Memory, Scope
+from festinger.memory.model import Action, Memory
 from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
 from festinger.memory.undo import undo
 from festinger.runtime.review.queue import answer_question, fetch_judgement, fetch_judgements

@@ -8,8 +8,7 @@ from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
-from festinger.ids import SessionId, read_id
-from festinger.memory.model import Scope
+from festinger.ids import Scope, SessionId, read_id
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
 from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
@@ -65,9 +64,9 @@ class ResolvePredictionRequest(ApiInput):
 def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
     """The reporter: a person who is logged in or uses a person's key, or a program with its own key."""
     cause, who = call.cause, call.admission.who
-    place = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
+    scope = Scope(space=call.space, agent=cause.agent, session=SessionId(session or cause.session))
     return Reporter(
-        place=place, name=call.by, door="rest", origin=cause.origin, is_reviewer=who is not None and who.role in PEOPLE
+        scope=scope, name=call.by, door="rest", origin=cause.origin, is_reviewer=who is not None and who.role in PEOPLE
     )
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from festinger.clock import read_moment
 from festinger.errors import BadInput
-from festinger.ids import cause, read_id
+from festinger.ids import read_id
 from festinger.proposals.model import Author, IdentityProof, ProposalId, ReviewChannel
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, build_suggestion, parse_proposal_filter
@@ -130,7 +130,7 @@ async def submit_proposal(
     place, now = caller_scope(call), call.app.tools.clock()
     said = build_suggestion(
         fields,
-        cause=cause(agent=place.agent, session=place.session, origin=call.cause.origin, at=now),
+        cause=place.cause(call.cause.origin, now),
         at=now,
         source=f"{call.by} {idempotency_key(call)}" if idempotency_key(call) else str(call.app.tools.new_id()),
     )

@@ -6,8 +6,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from festinger.errors import BadInput
-from festinger.ids import SessionId, read_id
-from festinger.memory.model import NO_SESSION, Scope
+from festinger.ids import NO_SESSION, Scope, SessionId, read_id
 from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_recall
@@ -46,9 +45,9 @@ async def recall_memories(call: AdminCall) -> Response:
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     session = SessionId(body.session) if body.session else NO_SESSION
-    place = Scope(space=call.space, agent=agent_of(call), session=session)
+    scope = Scope(space=call.space, agent=agent_of(call), session=session)
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, place, query, door="cli" if call.owner else "rest")
+    found = await recall(call.app.recall.deps, scope, query, door="cli" if call.owner else "rest")
     return json_response(found.as_json())
 
 

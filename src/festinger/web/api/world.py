@@ -29,8 +29,8 @@ from festinger.world.decisions import (
 )
 from festinger.world.explain import list_unexplained
 from festinger.world.learn import NEW, FactResult, fact_result_json, iknowthat
+from festinger.world.model import StatementEffect
 from festinger.world.query import Neighborhood, build_concept_report, concept_report_json, load_neighborhood
-from festinger.world.state import StatementEffect
 
 ROUTES = RouteTable()
 

@@ -170,7 +170,7 @@ async def fact_form(call: AdminCall) -> Response:
     (known,) = await iknowthat(call.app.world.deps, call.space, [fact], because=call.cause)
     if known.stated.conflict is not None:
         return redirect_to(call, f"/admin/conflicts/{known.stated.conflict}")
-    return redirect_to(call, WORLD, concept=known.said.concept)
+    return redirect_to(call, WORLD, concept=known.statement.concept)
 
 
 async def _data(call: AdminCall) -> tuple[dict[str, Any], Neighborhood | None]:
