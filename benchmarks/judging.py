@@ -28,7 +28,7 @@ from festinger.judge.model import (
     StatementPair,
 )
 from festinger.judge.pair_reader import PairReader, adapter_path
-from festinger.judge.rules.guards import same_score
+from festinger.judge.rules.guards import score_sameness
 from festinger.judge.rules.parse import parse_statement
 
 EMBEDDER = "onnx:all-minilm-l6-v2"
@@ -135,7 +135,7 @@ def said(texts: JudgingTexts, one: str, other: str) -> Judgement:
 def scored(texts: JudgingTexts, one: str, other: str) -> float:
     """The judge's score for `same`; a verdict lies above or below everything undecided."""
     verdict = said(texts, one, other)
-    score = same_score(parse_statement(one), parse_statement(other), texts.features(one, other)) or 0.0
+    score = score_sameness(parse_statement(one), parse_statement(other), texts.features(one, other)) or 0.0
     if verdict.relation is Relation.SAME:
         return 1 + score
     return score

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import pytest
 
-from festinger.proxy.pipeline import AdmissionQueue
+from festinger.proxy.pipeline import BurstPacer
 
 
-async def enter(queue: AdmissionQueue, name: str, seen: list[str]) -> None:
+async def enter(queue: BurstPacer, name: str, seen: list[str]) -> None:
     await queue.wait_for_turn()
     seen.append(name)
 
@@ -21,7 +21,7 @@ async def flow(seen: list[str], *, times: int) -> None:
 
 
 async def test_who_comes_alone_passes_at_once():
-    queue, seen = AdmissionQueue(), list[str]()
+    queue, seen = BurstPacer(), list[str]()
     alone = enter(queue, "one", seen)
 
     with pytest.raises(StopIteration):
@@ -30,7 +30,7 @@ async def test_who_comes_alone_passes_at_once():
 
 
 async def test_between_two_of_a_crowd_what_flows_goes_on_and_nobody_overtakes():
-    queue, seen = AdmissionQueue(), list[str]()
+    queue, seen = BurstPacer(), list[str]()
     names = [str(number) for number in range(20)]
 
     async with asyncio.TaskGroup() as group:
@@ -45,7 +45,7 @@ async def test_between_two_of_a_crowd_what_flows_goes_on_and_nobody_overtakes():
 
 
 async def test_who_leaves_the_line_holds_nobody_up():
-    queue, seen = AdmissionQueue(), list[str]()
+    queue, seen = BurstPacer(), list[str]()
     tasks = [asyncio.create_task(enter(queue, str(number), seen)) for number in range(4)]
     await asyncio.sleep(0)
     tasks[1].cancel()

@@ -259,8 +259,8 @@ def _weigh_reader(said: Judgement, by_reader: Judgement, compared: ReadingCompar
         return unsure_judgement(by_reader.judge, f"Perhaps they contradict: {by_reader.reasoning}")
     if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:
         return said
-    if by_reader.relation is Relation.UPDATE and is_any:
-        return said if is_opposed else unsure_judgement(by_reader.judge, "Perhaps news, but of whom is not said.")
+    if by_reader.relation in (Relation.UPDATE, Relation.SAME) and is_any:
+        return said if is_opposed else unsure_judgement(by_reader.judge, "Of whom they speak is not said.")
     return by_reader
 
 

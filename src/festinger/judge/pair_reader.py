@@ -20,6 +20,7 @@ from festinger.judge.model import (
     WRITTEN,
     Current,
     Judgement,
+    PairFeatures,
     Relation,
     StatementPair,
     is_newer_statement,
@@ -40,6 +41,9 @@ SHARPNESS = 1.2
 what is said with more in 98 of 100."""
 SAME_FROM = 0.9
 """Confidence at which two statements are the same; high because a false merge hides what was said."""
+NEAR_FOR_SAME = 0.7
+"""How far a pair must lie from the embedder's `check` (0) to its `same` (1) to be merged: below, definitions and news that
+share a topic read as the same."""
 NEAR_ENOUGH = 0.2
 """Cosine at which a pair is read: one in fourteen updates lies below .3."""
 
@@ -98,7 +102,7 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     guards = compared.guards
     if relation is Relation.SAME and (parted := compared.parted):
         return unsure_judgement(NAME, f"It reads as the same, but: {parted.why}", guards=guards)
-    if relation is Relation.SAME and confidence < SAME_FROM:
+    if relation is Relation.SAME and (confidence < SAME_FROM or not _is_near(pair.features)):
         return unsure_judgement(NAME, "It may be the same in other words.", guards=guards)
     current = Current.BOTH
     if relation is Relation.UPDATE:
@@ -114,6 +118,13 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
         reasoning=_REASONS[relation],
         guards=guards,
     )
+
+
+def _is_near(features: PairFeatures) -> bool:
+    similarity, check, same = features.similarity, features.bars.check, features.bars.same
+    if similarity is None or check is None or same is None:
+        return False
+    return similarity >= check + NEAR_FOR_SAME * (same - check)
 
 
 _REASONS = {

@@ -61,7 +61,7 @@ class RequestPipeline:
         self._context_builder = context_builder
         self._sessions = SessionRegistry(most=settings.sessions_max, idle=timedelta(seconds=settings.session_idle))
         self._parser = RequestParser(self._sessions, clock=clock, new_id=new_id)
-        self._admission = AdmissionQueue()
+        self._admission = BurstPacer()
 
     async def process(self, ctx: RequestContext) -> None:
         """Prepare a request, whose bytes stay as they came where nothing is added."""
@@ -164,7 +164,7 @@ class ExchangeListener:
         return self._pipeline.finish(ctx)
 
 
-class AdmissionQueue:
+class BurstPacer:
     """Admits one request per event-loop iteration, in order, so that bursts do not starve running streams."""
 
     def __init__(self) -> None:

@@ -3,7 +3,7 @@
 Each guard checks one thing: numbers, units, days, negation, opposites, quantifiers, names, order. A guard
 only says that the statements are not the same; `decide` says how they relate. All guards are symmetric. A
 difference is what is left between the common beginning and end, plus the content words on one side only;
-linear in text length. `same_score` is a logistic score of the cosine, scaled between the profile's `check`
+linear in text length. `score_sameness` is a logistic score of the cosine, scaled between the profile's `check`
 and `same`, and of the overlap of words, word pairs and letters. Its weights were fitted once on the
 calibration parts of PARADE and MSRP (4,716 pairs) with the bundled embedder. It ranks pairs, most alike
 first, and decides nothing.
@@ -292,7 +292,7 @@ _LONGEST = 2000
 """Characters whose letters are counted; more add nothing."""
 
 
-def same_score(old: StatementReading, new: StatementReading, features: PairFeatures) -> float | None:
+def score_sameness(old: StatementReading, new: StatementReading, features: PairFeatures) -> float | None:
     """Score from 0 to 1 how likely both say the same; none where vectors may not be used."""
     nearness = _nearness(features)
     if nearness is None:

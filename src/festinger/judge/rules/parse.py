@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
-from festinger.judge.rules.slots import SlotSentence, parse_slots
+from festinger.judge.rules.slots import TokenizedSentence, parse_slots
 from festinger.judge.rules.words import load_kinds, load_members, load_phrases, load_words, stem
 from festinger.text.hygiene import strip_lead_in
 from festinger.text.normalize import fold, normalize_text
@@ -118,7 +118,7 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         tense=_tense(small),
         announces=_holds(joined, "update_cues"),
         past=_holds(joined, "past_cues"),
-        slots=parse_slots(SlotSentence(text=plain, words=written, starts=starts))
+        slots=parse_slots(TokenizedSentence(text=plain, words=written, starts=starts))
         if len(plain) <= LONGEST_SENTENCE
         else (),
     )

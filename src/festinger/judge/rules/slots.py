@@ -238,7 +238,7 @@ _SENTENCE_BREAK = re.compile(r"[a-z0-9)]{3}[.!?]\s++[A-Z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlotSentence:
+class TokenizedSentence:
     """A text with straight quotes, and its words as written."""
 
     text: str
@@ -246,7 +246,7 @@ class SlotSentence:
     starts: tuple[bool, ...] = ()
 
 
-def parse_slots(sentence: SlotSentence) -> tuple[Slot, ...]:
+def parse_slots(sentence: TokenizedSentence) -> tuple[Slot, ...]:
     """Return the slots that a text fills, the main one first."""
     text = sentence.text.strip()
     if answered := _ANSWERED.match(text):
@@ -290,7 +290,7 @@ def _label(text: str) -> Slot | None:
     return _slot(subject, attribute_key(rest), value, frame=SentenceFrame.LABEL)
 
 
-def _clause(sentence: SlotSentence) -> Slot | None:
+def _clause(sentence: TokenizedSentence) -> Slot | None:
     """Parse a subject, what it does, and to what."""
     written = sentence.words
     at = find_verb(written)
@@ -369,12 +369,12 @@ def _counted(attribute: str, value: str) -> tuple[str, str]:
     return "", ""
 
 
-def _is_qualified(sentence: SlotSentence, place: int) -> bool:
+def _is_qualified(sentence: TokenizedSentence, place: int) -> bool:
     rest = [word.casefold() for word in sentence.words[place:]]
     return not _QUALIFIED.isdisjoint(rest[1:]) or _colon(sentence, place) is not None
 
 
-def _colon(sentence: SlotSentence, place: int) -> int | None:
+def _colon(sentence: TokenizedSentence, place: int) -> int | None:
     """Return the index of the first word after a colon in the value."""
     left, colon, _ = sentence.text.partition(": ")
     if not colon:
