@@ -25,7 +25,7 @@ from benchmarks.training.generate import LABELS, generate
 from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
-from festinger.judge.pair_reader import MOST
+from festinger.judge.pair_reader import MOST_READ
 
 FOLDER = Path(__file__).parent
 FOLDS = 10
@@ -50,7 +50,7 @@ async def of_people() -> AsyncIterator[Row]:
         nearness = np.asarray(vectors[len(notes) :]) @ np.asarray(vectors[: len(notes)]).T
         for statement, row in zip(statements, nearness, strict=True):
             relations = {place: name for key, name in LISTS.items() for place in statement[key]}
-            for place in sorted({*np.argsort(-row)[: MOST + 1].tolist(), *relations}):
+            for place in sorted({*np.argsort(-row)[: MOST_READ + 1].tolist(), *relations}):
                 label = LABELS.index(relations.get(place, "independent"))
                 yield _row(notes[place], statement["text"], label, number, "people")
     await embedder.close()

@@ -10,7 +10,15 @@ from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.judge.model import Relation
-from festinger.judge.pair_reader import CLASSES, MOST, NAME, NEAR_ENOUGH, PairReader, pair_text, select_readable_pairs
+from festinger.judge.pair_reader import (
+    CLASSES,
+    MOST_READ,
+    NAME,
+    NEAR_ENOUGH,
+    PairReader,
+    pair_text,
+    select_readable_pairs,
+)
 from festinger.judge.rules import decide
 from festinger.store.pool import Store
 
@@ -105,7 +113,7 @@ async def test_a_guard_is_never_overruled_into_the_same(store: Store):
 
 
 def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
-    near = [pair(*UNDECIDED, similarity=NEAR_ENOUGH + step / 100) for step in range(MOST + 3)]
+    near = [pair(*UNDECIDED, similarity=NEAR_ENOUGH + step / 100) for step in range(MOST_READ + 3)]
     one = [replace(each, new_ref=near[0].new_ref) for each in near]
     far = pair(*UNDECIDED, similarity=NEAR_ENOUGH - 0.01)
     written = pair(*UNDECIDED, similarity=0.9)
@@ -113,4 +121,4 @@ def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
 
     longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year.", similarity=0.9)
 
-    assert select_readable_pairs([*one, far, written, longer]) == list(range(MOST + 2, 2, -1))
+    assert select_readable_pairs([*one, far, written, longer]) == list(range(MOST_READ + 2, 2, -1))

@@ -34,7 +34,7 @@ ADAPTER = "relations.safetensors"
 CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
 """In the order of the model's outputs."""
 TEXT_CHARS = 300
-MOST = 4
+MOST_READ = 4
 """Nearest notes read with a statement: on held-out people, 98 of 100 replaced notes were the nearest."""
 SHARPNESS = 1.2
 """Corrects for label smoothing: with it, on held-out people, what is said with .8 to .9 is right in 8 of 10 cases, and
@@ -88,7 +88,7 @@ def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
         if any(len(split_into_sentences(each.text)) > 1 for each in (pair.old, pair.new)):
             continue
         taken[pair.new_ref] += 1
-        if taken[pair.new_ref] <= MOST:
+        if taken[pair.new_ref] <= MOST_READ:
             found.append(place)
     return found
 

@@ -409,8 +409,8 @@ RULES: tuple[Rule, ...] = (
     _judge_by_similarity,
 )
 
-TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _judge_dates, _judge_by_similarity})
-"""Rules that go by the first words, by days or by distance: `Mara took search over` is about search, too."""
+TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _judge_dates})
+"""Rules that go by the first words or by days: `Mara took search over` is about search, too."""
 
 
 def have_other_labels(old: JudgeStatement, new: JudgeStatement) -> bool:

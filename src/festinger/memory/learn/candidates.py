@@ -11,6 +11,7 @@ from typing import Any
 
 from festinger.ids import AgentId, Cause, MemoryId, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, SimilarityBars
+from festinger.judge.pair_reader import NEAR_ENOUGH
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import SOURCE
 from festinger.memory.jobs import INDEX
@@ -219,9 +220,9 @@ def _marks(statement: Statement, vectors: StatementVectors) -> dict[str, Any]:
 
 
 def _check(vectors: StatementVectors) -> float | None:
-    """The threshold for the store, lowered so that what is rounded up to it here is still returned."""
+    """The threshold for the store: what rules judge or the reader reads, and what is rounded up to it here."""
     check = vectors.bars.check
-    return None if check is None else check - 10**-DIGITS
+    return None if check is None else min(check, NEAR_ENOUGH) - 10**-DIGITS
 
 
 def candidates_from_rows(rows: Iterable[dict[str, Any]]) -> list[LearnCandidate]:

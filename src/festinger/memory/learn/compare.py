@@ -27,6 +27,7 @@ from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import AgentId, MemoryId, Origin, SpaceId
 from festinger.judge.model import (
     NOTHING_KNOWN,
+    WRITTEN,
     Current,
     Judgement,
     JudgeStatement,
@@ -37,6 +38,7 @@ from festinger.judge.model import (
     StatementPair,
     person_judgement,
 )
+from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH
 from festinger.judge.pair_reader import NAME as READER
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, LearnCandidate, PendingMemory, is_worth_judging
@@ -110,6 +112,11 @@ async def _build_pairs(
 ) -> list[tuple[LearnCandidate, StatementPair]]:
     """Build the pairs of a statement that are worth judging."""
     near = _filter_worth_judging(pending, pending.candidates)
+    if pending.statement.request.origin not in WRITTEN:
+        # The words of news can be far from what they replace: `we switched to Flux`, and Argo is gone.
+        known = {each.memory.id for each in near}
+        closest = sorted(pending.candidates, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
+        near += [each for each in closest if (each.similarity or 0.0) >= NEAR_ENOUGH and each.memory.id not in known]
     subjects = await match_subjects(deps, pending.statement, near)
     opposed = await compute_oppositions(deps, space, near, pending.vectors)
     return [
