@@ -310,16 +310,6 @@ def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | Non
     return above is not None
 
 
-def is_ancestor(ancestor: int, concept: int, parent_of: Callable[[int], int | None]) -> bool:
-    """Whether `ancestor` is somewhere above the concept."""
-    above = parent_of(concept)
-    for _ in range(LONGEST_CHAIN):
-        if above is None or above == ancestor:
-            return above == ancestor
-        above = parent_of(above)
-    return False
-
-
 def normalize_spelling(token: str) -> str:
     """Return a token without spelling variants: marks and a plural `s`."""
     bare = token.translate(_MARKS)

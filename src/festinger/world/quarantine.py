@@ -139,7 +139,7 @@ async def _admit(
     return stated
 
 
-async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
+async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> None:
     """Release a quarantined claim because a person states it."""
     row = await change.transaction.maybe(
         Q["waiting_quarantine"],
