@@ -257,10 +257,6 @@ def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int
     return open_proposals + sum(each.count for each in elsewhere)
 
 
-def pending_counts(elsewhere: Sequence[PendingGroup]) -> Mapping[str, int]:
-    return {each.kind: each.count for each in elsewhere}
-
-
 DIGEST = "send_inbox_digest"
 TOP = 5
 STATES = (ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED)

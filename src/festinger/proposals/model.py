@@ -110,10 +110,6 @@ class Proposal:
     created_at: datetime
     version: int
 
-    def held_now(self, now: datetime) -> HoldReason | None:
-        """The hold reason at this moment; a hold may expire."""
-        return active_hold(self.held, self.suppressed_until, now)
-
     def is_suppressed(self, now: datetime) -> bool:
         """Whether it was rejected and is still suppressed."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until

@@ -63,7 +63,7 @@ from festinger.proposals.sightings.recount import (
     VoteGroup,
     cause_to_json,
     count_votes,
-    emit_held,
+    emit_proposal_event,
     emit_sighting_event,
     find_recorded_sighting,
     insert_sighting,
@@ -220,7 +220,7 @@ async def _create(
     about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
     await emit_sighting_event(deps, transaction, "proposal_created", suggestion.cause, made, **about)
     if muted_until:
-        await emit_held(deps, transaction, made, HoldReason.PRODUCER_MUTED)
+        await emit_proposal_event(deps, transaction, "proposal_held", made, why=HoldReason.PRODUCER_MUTED)
     if deps.terms(space).suggest_merges:
         await deps.ask(transaction, COMPARE, space=space)
     PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()

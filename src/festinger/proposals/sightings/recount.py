@@ -13,10 +13,10 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of, thresholds_for
-from festinger.proposals.model import DECIDED_FOR, HoldReason, Proposal, load_family, proposal_of
+from festinger.proposals.model import DECIDED_FOR, Proposal, load_family, proposal_of
 from festinger.proposals.sightings.model import SightingExclusionReason, Suggestion
 from festinger.records import row_mapper
 from festinger.settings.proposals import ProposalsSettings
@@ -232,24 +232,30 @@ async def emit_sighting_event(
     deps: ProposalDeps, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
 ) -> None:
     """Emit an event about what a sighting did to a proposal."""
+    payload["fingerprint"] = proposal.fingerprint
+    await emit_proposal_event(deps, transaction, name, proposal, agent=by.agent, session=by.session or None, **payload)
+
+
+async def emit_proposal_event(
+    deps: ProposalDeps,
+    transaction: Transaction,
+    name: str,
+    proposal: Proposal,
+    /,
+    *,
+    agent: AgentId | None = None,
+    session: SessionId | None = None,
+    **payload: Any,
+) -> None:
+    """Emit an event about a proposal, which the payload names."""
     await deps.outbox.emit(
         transaction,
         name,
         space=proposal.space_id,
         subject=event_subject(proposal.id),
-        agent=by.agent,
-        session=by.session or None,
-        payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
-    )
-
-
-async def emit_held(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, why: HoldReason) -> None:
-    await deps.outbox.emit(
-        transaction,
-        "proposal_held",
-        space=proposal.space_id,
-        subject=event_subject(proposal.id),
-        payload={"proposal": str(proposal.id), "why": why},
+        agent=agent,
+        session=session,
+        payload={"proposal": str(proposal.id), **payload},
     )
 
 

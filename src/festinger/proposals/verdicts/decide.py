@@ -36,7 +36,7 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.pairs import load_opposites
 from festinger.proposals.sightings.fingerprint import to_storable_text
-from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.sightings.recount import emit_proposal_event, event_subject
 from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, Afterwards
 from festinger.proposals.verdicts.reviewers import Reviewer, build_not_authorised, find_verified_reviewer, redeem_code
@@ -100,7 +100,10 @@ async def close_verdict(
     error: FestingerError | None = None,
 ) -> Verdict:
     """Save the result of a verdict."""
-    kept = {REFUSAL: _error_to_json(error)} if error else {}
+    kept = {}
+    if error:
+        said = {"message": error.message, "hint": error.hint, "details": error.details}
+        kept[REFUSAL] = {"error": type(error).__name__, **said}
     row = await transaction.one(
         Q["close_verdict"],
         space=space,
@@ -119,10 +122,6 @@ def refusal_error(verdict: Verdict) -> FestingerError | None:
         return None
     error: type[FestingerError] = getattr(errors, kept["error"], Refused)
     return error(kept["message"], hint=kept["hint"], **kept["details"])
-
-
-def _error_to_json(error: FestingerError) -> dict[str, Any]:
-    return {"error": type(error).__name__, "message": error.message, "hint": error.hint, "details": error.details}
 
 
 async def _find_repeated_verdict(
@@ -163,18 +162,15 @@ async def _save_verdict(
         result=None if reviewer else VerdictResult.UNVERIFIED,
     )
     verdict = verdict_of(row)
-    await review.deps.outbox.emit(
+    await emit_proposal_event(
+        review.deps,
         transaction,
         "verdict_received",
-        space=space,
-        subject=event_subject(proposal.id),
-        payload={
-            "proposal": str(proposal.id),
-            "verdict": verdict.kind.value,
-            "author": verdict.author,
-            "verified": verdict.verified,
-            "channel": verdict.channel,
-        },
+        proposal,
+        verdict=verdict.kind.value,
+        author=verdict.author,
+        verified=verdict.verified,
+        channel=verdict.channel,
     )
     return verdict
 
