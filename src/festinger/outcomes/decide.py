@@ -32,6 +32,7 @@ from festinger.outcomes.model import (
 )
 from festinger.outcomes.replay import replay_states
 from festinger.outcomes.store import load_states, prediction_of
+from festinger.records import row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -83,6 +84,9 @@ class ResolvableSurfacing:
     recall: UUID | None
 
 
+resolvable_of = row_mapper(ResolvableSurfacing, turn="turn_id", recall="recall_id")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeContext:
     """What is known of one memory when a report about it is applied."""
@@ -115,7 +119,15 @@ async def load_outcome_contexts(
 ) -> dict[MemoryId, OutcomeContext]:
     """Load what is known of each memory; all of them are locked."""
     space, terms, ids = reporter.scope.space, deps.terms(reporter.scope.space), list(memories)
-    surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
+    resolvable = await transaction.all(
+        Q["resolvable"],
+        space=space,
+        memories=ids,
+        partition=report.partition,
+        agent=reporter.scope.agent,
+        since=now - LATE,
+    )
+    surfacings = _choose_surfacings(resolvable, report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
     earlier = await _load_earlier_outcomes(transaction, reporter, report, ids, surfacings)
     replaces = {id_: _select_replaced(rows, reporter) for id_, rows in earlier.items()}
@@ -144,19 +156,6 @@ async def load_outcome_contexts(
     }
 
 
-async def _load_resolvable(
-    transaction: Transaction, reporter: Reporter, report: OutcomeReport, ids: list[MemoryId], now: datetime
-) -> Rows:
-    return await transaction.all(
-        Q["resolvable"],
-        space=reporter.scope.space,
-        memories=ids,
-        partition=report.partition,
-        agent=reporter.scope.agent,
-        since=now - LATE,
-    )
-
-
 def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list[ResolvableSurfacing]]:
     """Choose for each memory and partition the pending surfacing, else the latest not reported explicitly."""
     found: dict[MemoryId, dict[str, ResolvableSurfacing]] = {}
@@ -167,10 +166,7 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
         )
         if is_other and not row["is_pending"]:
             continue
-        each = ResolvableSurfacing(
-            id=row["id"], partition=row["partition"], turn=row["turn_id"], recall=row["recall_id"]
-        )
-        found.setdefault(row["memory_id"], {}).setdefault(row["partition"], each)
+        found.setdefault(row["memory_id"], {}).setdefault(row["partition"], resolvable_of(row))
     return {memory: list(by_partition.values()) for memory, by_partition in found.items()}
 
 

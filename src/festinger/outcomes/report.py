@@ -69,12 +69,18 @@ async def save_report(
     ]
     await transaction.run_many(Q["write_outcome"], rows)
     deps.step("logged")
-    await _mark_replaced(transaction, reporter, decided, ids)
+    pairs = [(row["id"], id_) for each, id_ in zip(decided, ids, strict=True) for row in each.known.replaces]
+    if pairs:
+        old, new = map(list, zip(*pairs, strict=True))
+        await transaction.run(Q["replace_outcomes"], space=space, ids=old, by=new)
     effects = [BeliefUpdate(memory=each.id, belief=each.after.belief, accesses=each.accesses) for each in decided]
     await apply_belief_updates(transaction, space, effects, at=at, keep=deps.terms(space).access_log)
     deps.step("moved")
     await save_states(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
-    await _unstage_reads(transaction, reporter, decided)
+    # Staged reads that count are kept with their memory by now; the others are discarded.
+    places = [(each.id, partition) for each in decided for partition in each.known.partitions]
+    memories, partitions = map(list, zip(*places, strict=True))
+    await transaction.run(Q["unstage"], space=space, memories=memories, partitions=partitions)
     deps.step("reads")
     await _resolve_surfacings(transaction, reporter, decided, at)
     await _resolve_predictions(transaction, reporter, decided, at)
@@ -131,30 +137,6 @@ def _outcome_row(
         "uncounted": each.because.value if each.because else None,
         "at": at,
     }
-
-
-async def _mark_replaced(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], ids: Sequence[UUID]
-) -> None:
-    pairs = [(row["id"], id_) for each, id_ in zip(decided, ids, strict=True) for row in each.known.replaces]
-    if pairs:
-        await transaction.run(
-            Q["replace_outcomes"],
-            space=reporter.scope.space,
-            ids=[old for old, _ in pairs],
-            by=[new for _, new in pairs],
-        )
-
-
-async def _unstage_reads(transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision]) -> None:
-    """Remove the staged reads: those that count are kept with their memory, the others are discarded."""
-    places = [(each.id, partition) for each in decided for partition in each.known.partitions]
-    await transaction.run(
-        Q["unstage"],
-        space=reporter.scope.space,
-        memories=[memory for memory, _ in places],
-        partitions=[partition for _, partition in places],
-    )
 
 
 async def _resolve_surfacings(
@@ -300,7 +282,15 @@ async def observe_in(
     moved = await observe_edges(deps, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit)
     observed = ObserveResult(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
-        await _save_result(deps, transaction, reporter, report, key, observed, batch)
+        await transaction.run(
+            Q["keep_batch"],
+            space=reporter.scope.space,
+            id=batch,
+            key=key,
+            body_hash=report.body_hash,
+            result=json.dumps(observed.as_json()),
+            at=deps.clock(),
+        )
     for each in decided:
         OUTCOMES.labels(each.outcome, reporter.how).inc()
     for why in skipped.values():
@@ -345,26 +335,6 @@ async def _find_earlier_result(
     if bytes(row["body_hash"]) != report.body_hash:
         raise Replayed(f"The key `{(report.key or key)[:40]}` was used for another report.")
     return observed_from_json(row["result"])
-
-
-async def _save_result(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    key: str,
-    observed: ObserveResult,
-    batch: UUID,
-) -> None:
-    await transaction.run(
-        Q["keep_batch"],
-        space=reporter.scope.space,
-        id=batch,
-        key=key,
-        body_hash=report.body_hash,
-        result=json.dumps(observed.as_json()),
-        at=deps.clock(),
-    )
 
 
 async def prune_batches(deps: OutcomeDeps, space: SpaceId) -> int:

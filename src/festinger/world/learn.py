@@ -34,7 +34,7 @@ from festinger.world.model import (
     confidence_after_outcome,
     confidence_cap,
 )
-from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
+from festinger.world.quarantine import admit_confirmed_claim, quarantine_claim
 from festinger.world.recollection import VOUCHED, Claim, ShownEdge, claim_to_statement
 from festinger.world.state import StatementResult, apply_statement_in, check_statement
 from festinger.world.write import WorldChange, find_resolved, load_concept_rows, open_change
@@ -100,18 +100,19 @@ async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> Stat
     )
     change.cause, change.by = because, claim.origin.value
     statement = claim_to_statement(claim, because, message=row["message_id"])
-    sighting = ClaimSighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
     try:
         check_statement(statement)
         if claim.is_retraction:
             return await _retract(change, statement)
-        return await _place(change, statement, sighting)
+        return await _place(change, statement, pattern=claim.pattern, text_hash=row["text_hash"])
     except BadFact as error:
         WORLD_REFUSED.labels(error.name).inc()
         return None
 
 
-async def _place(change: WorldChange, statement: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
+async def _place(
+    change: WorldChange, statement: WorldStatement, *, pattern: str, text_hash: str
+) -> StatementEffect | None:
     """Write a claim at once or quarantine it, depending on who said it."""
     if statement.is_of_person:
         await admit_confirmed_claim(change, statement)
@@ -121,11 +122,11 @@ async def _place(change: WorldChange, statement: WorldStatement, sighting: Claim
     if is_same:
         return (await apply_statement_in(change, statement)).did
     if statement.origin not in VOUCHED or is_held:
-        await quarantine_claim(change, sighting)
+        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
         return None
     done = (await apply_statement_in(change, statement)).did
     if done is StatementEffect.CROWDED:
-        await quarantine_claim(change, sighting)
+        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
     return done
 
 

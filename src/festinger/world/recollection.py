@@ -260,12 +260,8 @@ def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: Rec
     if not terms.zero_hit_notes:
         return ()
     fresh = [token for token in zero_hits if token not in past.noted][: terms.zero_hit_max]
-    return tuple(_flat(format_unknown_lines(token, command=terms.iknowthat_command) for token in fresh))
-
-
-def _flat(groups: Iterable[Iterable[str]]) -> Iterator[str]:
-    for group in groups:
-        yield from group
+    lines = (format_unknown_lines(token, command=terms.iknowthat_command) for token in fresh)
+    return tuple(chain.from_iterable(lines))
 
 
 def _note(world: World, row: SoasRow, edge: UrdEdge) -> ShownEdge:

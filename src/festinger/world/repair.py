@@ -59,7 +59,7 @@ from festinger.world.replay import (
     triple_parameters,
     vote_from_row,
 )
-from festinger.world.state import add_alias, emit_edge_event, is_naming, mark_novel
+from festinger.world.state import add_alias, drop_aliases, emit_edge_event, is_naming, mark_novel
 from festinger.world.write import (
     EdgeOp,
     ResolvedStatement,
@@ -322,9 +322,7 @@ async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
     for place in (*after, *resolution.get("before", [])):
         await work.remember((place["concept"], place["dim"]))
     await restore_slots(change, resolution, conflict=item.id)
-    for token in aliases:
-        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
-        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
+    await drop_aliases(change, aliases)
     return True
 
 

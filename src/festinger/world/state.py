@@ -97,8 +97,8 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
         return await _add(change, placed)
     if existing.parent_id == placed.parent.id:
         return await _corroborate(change, placed, existing)
-    standing = await _token(change, existing.parent_id)
-    if is_same_name(standing, placed.statement.parent):
+    standing = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[existing.parent_id])
+    if is_same_name(standing["token"], placed.statement.parent):
         await add_alias(change, placed.statement.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
     if is_replaceable(
@@ -199,13 +199,8 @@ async def _dispute(
 ) -> StatementResult:
     await record_cause(change, placed)
     opened = await open_conflict(change, placed, existing=existing, kind=kind)
-    did = (
-        StatementEffect.CONFLICT
-        if opened.id
-        else StatementEffect.CROWDED
-        if opened.is_crowded
-        else StatementEffect.SETTLED
-    )
+    did = StatementEffect.CROWDED if opened.is_crowded else StatementEffect.SETTLED
+    did = StatementEffect.CONFLICT if opened.id else did
     return StatementResult(did=did, edge=existing, conflict=opened.id)
 
 
@@ -282,6 +277,12 @@ async def add_alias(change: WorldChange, token: str, concept: int) -> None:
     change.log(WorldChangeKind.ALIAS, concept)
 
 
+async def drop_aliases(change: WorldChange, tokens: Iterable[str]) -> None:
+    for token in tokens:
+        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
+        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
+
+
 async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None:
     await change.tell(
         name,
@@ -295,11 +296,6 @@ async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None
         origin=str(edge.origin),
         version=change.version,
     )
-
-
-async def _token(change: WorldChange, concept: int) -> str:
-    row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
-    return str(row["token"])
 
 
 MOST_TRIPLES = 100_000
