@@ -289,7 +289,17 @@ def decide_outcomes(
 
     `beside` are other notes of the same report that share the credit.
     """
-    why = {id_: _exclusion_reason_of(reporter, report, each, terms) for id_, each in known.items()}
+    why = {
+        id_: find_exclusion_reason(
+            report.outcome_of(str(id_)),
+            reporter.how,
+            counted=each.counted,
+            most=terms.max_per_cause,
+            immutable=each.memory.immutable,
+            is_reviewer=reporter.is_reviewer,
+        )
+        for id_, each in known.items()
+    }
     counting = [str(id_) for id_ in known if why[id_] is None]
     acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is NoteOutcome.ACTED]
     credit = credit_shares(acted, report.credit)
@@ -297,19 +307,6 @@ def decide_outcomes(
         _decide_one(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at) for id_ in sorted(known)
     ]
     return decided, credit
-
-
-def _exclusion_reason_of(
-    reporter: Reporter, report: OutcomeReport, known: OutcomeContext, terms: OutcomesSettings
-) -> OutcomeExclusionReason | None:
-    return find_exclusion_reason(
-        report.outcome_of(str(known.memory.id)),
-        reporter.how,
-        counted=known.counted,
-        most=terms.max_per_cause,
-        immutable=known.memory.immutable,
-        is_reviewer=reporter.is_reviewer,
-    )
 
 
 def _decide_one(

@@ -307,12 +307,6 @@ insert into proposal_effect (space_id, id, proposal_id, type, before, after, cha
 values (%(space)s, %(id)s, %(proposal)s, %(type)s, %(before)s::jsonb, %(after)s::jsonb, %(changes)s, %(at)s, %(by)s)
 returning *;
 
--- name: effect_of_proposal
--- What the latest approval of a proposal did.
-select e.* from proposal_effect e where e.space_id = %(space)s and e.proposal_id = %(id)s
-order by e.applied_at desc, e.id desc
-limit 1;
-
 -- name: effects_of
 -- What approvals of a proposal did, the newest first.
 select e.* from proposal_effect e where e.space_id = %(space)s and e.proposal_id = %(proposal)s

@@ -163,7 +163,8 @@ async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
     edge = await change.slot(concept, dim)
     for row in waiting:
         if _is_fulfilled(row, edge):
-            await _close_as_same(change, row["id"])
+            resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
+            await close_conflict(change, row["id"], status=RESOLVED, resolution=resolution)
         elif row["collision_type"] != Collision.RETRACTION:
             await _rebase_one(change, row["id"], edge)
     change.log(WorldChangeKind.QUEUE, concept, dim)
@@ -188,11 +189,6 @@ async def _rebase_one(change: WorldChange, conflict: UUID, edge: UrdEdge | None)
         is_isa=edge.is_isa if edge else None,
         type=str(kind),
     )
-
-
-async def _close_as_same(change: WorldChange, conflict: UUID) -> None:
-    resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
-    await close_conflict(change, conflict, status=RESOLVED, resolution=resolution)
 
 
 async def close_conflict(

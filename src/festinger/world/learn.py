@@ -18,6 +18,7 @@ from typing import Any
 from festinger.errors import BadFact, TooLarge
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
+from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.facts import parse_fact
@@ -90,8 +91,7 @@ async def write_claims(deps: WorldDeps, space: SpaceId, message: str) -> list[St
     return done
 
 
-def _claim(body: dict[str, Any]) -> Claim:
-    return Claim(**{**body, "origin": Origin(body["origin"])})
+_claim = row_mapper(Claim)
 
 
 async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> StatementEffect | None:
@@ -254,23 +254,6 @@ async def fact_result_json(deps: WorldDeps, space: SpaceId, known: FactResult) -
 MOVING = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
 PASSIVE_SPAN = 0.10
 """How far inferred outcomes may move an edge from where statements have put it."""
-
-
-async def apply_outcome(
-    deps: WorldDeps,
-    space: SpaceId,
-    note: ShownEdge,
-    outcome: NoteOutcome,
-    *,
-    cause: Cause,
-    weight: float = 1.0,
-    is_explicit: bool = True,
-) -> UrdEdge | None:
-    """Apply an outcome to an edge; returns it, or none if it no longer holds or nothing moved."""
-    if outcome not in MOVING:
-        return None
-    async with open_change(deps, space, by="outcome", cause=cause) as change:
-        return await apply_outcome_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
 
 
 async def apply_outcome_in(

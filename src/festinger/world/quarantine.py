@@ -12,7 +12,7 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
-from festinger.store.pool import Transaction
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
 from festinger.world.state import StatementResult, apply_statement_in
@@ -98,7 +98,7 @@ async def quarantine_claim(
 
 
 async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCounts:
-    return QuarantineVoteCounts(**await change.transaction.one(Q["votes"], space=change.space, id=held.id))
+    return (await load_vote_counts(change.transaction, change.space, [held]))[held.id]
 
 
 async def _admit(
@@ -185,10 +185,10 @@ async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UU
 
 
 async def load_vote_counts(
-    deps: WorldDeps, space: SpaceId, held: Sequence[QuarantineEntry]
+    store: Store | Transaction, space: SpaceId, held: Sequence[QuarantineEntry]
 ) -> dict[UUID, QuarantineVoteCounts]:
     """Count the current votes for each of these."""
-    rows = await deps.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
+    rows = await store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
     counted = {row.pop("id"): QuarantineVoteCounts(**row) for row in rows}
     return {each.id: counted.get(each.id, NOBODY) for each in held}
 

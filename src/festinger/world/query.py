@@ -202,9 +202,4 @@ def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdg
 async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
     """Load the edges that held at a moment, by slot."""
     rows = await deps.store.all(Q["history_until"], space=space, until=moment)
-    steps = [(EdgeOp(row.pop("op")), row) for row in rows]
-    return replay_history((op, _edge(row)) for op, row in steps)
-
-
-def _edge(row: dict[str, object]) -> UrdEdge:
-    return UrdEdge(**{name: value for name, value in row.items() if name != "n"})  # type: ignore[arg-type]
+    return replay_history((EdgeOp(row["op"]), UrdEdge(*(row[name] for name in UrdEdge._fields))) for row in rows)

@@ -256,7 +256,7 @@ async def _undo_in(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
 ) -> tuple[UndoApprovalResult, Afterwards]:
     found = await lock_proposal(transaction, space, id_)
-    row = await transaction.maybe(Q["effect_of_proposal"], space=space, id=id_)
+    row = await transaction.maybe(Q["effects_of"], space=space, proposal=id_, limit=1)
     if row is None or found.state not in (ProposalState.APPLIED, ProposalState.UNDONE):
         raise Refused("There is nothing of this that could be undone.", state=found.state.value)
     effect = effect_of(row)

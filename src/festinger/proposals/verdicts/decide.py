@@ -20,7 +20,6 @@ from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_VERDICTS
 from festinger.proposals.deps import ReviewDeps
 from festinger.proposals.model import (
-    Author,
     DecideResult,
     Proposal,
     ProposalType,
@@ -151,7 +150,7 @@ async def _save_verdict(
         id=review.deps.new_id(),
         proposal=verdict_input.proposal,
         kind=verdict_input.kind,
-        author=_author_name(reviewer, verdict_input.author),
+        author=reviewer.name if reviewer else to_storable_text(verdict_input.author.name)[:200] or "nobody",
         verified=reviewer is not None,
         channel=verdict_input.channel,
         ref=verdict_input.ref,
@@ -184,10 +183,6 @@ async def _identify_reviewer(
         return found
     has_code = await redeem_code(transaction, space, found, verdict_input.author.code)
     return found if has_code or proposal.type not in ONE_BY_ONE else None
-
-
-def _author_name(reviewer: Reviewer | None, author: Author) -> str:
-    return reviewer.name if reviewer else to_storable_text(author.name)[:200] or "nobody"
 
 
 LEFT_ALONE = timedelta(minutes=1)
@@ -317,7 +312,7 @@ async def _load_decision(review: ReviewDeps, space: SpaceId, id_: UUID, *, again
         row = await transaction.one(Q["find_proposal"], space=space, id=verdict.proposal_id)
         effect = None
         if verdict.result == VerdictResult.APPLIED:
-            effect = await transaction.maybe(Q["effect_of_proposal"], space=space, id=verdict.proposal_id)
+            effect = await transaction.maybe(Q["effects_of"], space=space, proposal=verdict.proposal_id, limit=1)
     return DecideResult(
         proposal=proposal_of(row),
         verdict=verdict,
