@@ -17,11 +17,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from festinger.ids import Cause, Origin
+from festinger.ids import Origin
 from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
-from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, ReportSource
+from festinger.outcomes.model import OutcomeReport, ReportContext, ReportSource
 from festinger.settings.outcomes import OutcomesSettings
-from festinger.store.pool import Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
 from festinger.world.learn import MOVING, apply_outcome_in
@@ -307,21 +306,14 @@ def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict
 
 
 async def observe_edges(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    *,
-    edges: Mapping[str, EdgeNote],
-    cause: Cause,
-    credit: Mapping[str, float],
+    context: ReportContext, edges: Mapping[str, EdgeNote], *, credit: Mapping[str, float]
 ) -> list[str]:
     """Apply outcomes of edges to the world; return the moved ids. `credit` holds the share of each."""
+    report, how, cause = context.report, context.reporter.how, context.cause
     affected = affected_edges(report, edges)
     if not affected:
         return []
-    terms = deps.terms(reporter.scope.space)
-    change = await begin_change(deps.world, transaction, reporter.scope.space, by="outcome", cause=cause)
+    change = await begin_change(context.deps.world, context.transaction, context.space, by="outcome", cause=cause)
     moved = []
     for id_ in sorted(affected):
         found = await apply_outcome_in(
@@ -329,8 +321,8 @@ async def observe_edges(
             affected[id_],
             report.outcome_of(id_),
             cause=cause,
-            weight=outcome_weight(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),
-            is_explicit=not reporter.how.is_passive,
+            weight=outcome_weight(how, report.q.get(id_, 1.0), context.terms) * credit.get(id_, 1.0),
+            is_explicit=not how.is_passive,
         )
         if found is not None:
             moved.append(id_)

@@ -267,8 +267,7 @@ limit %(limit)s;
 -- name: close_verdict
 -- Says what came of a verdict.
 update verdict v set processed_at = %(at)s, result = %(result)s, fields = %(fields)s::jsonb
-where v.space_id = %(space)s and v.id = %(id)s
-returning *;
+where v.space_id = %(space)s and v.id = %(id)s;
 
 -- name: overtake
 -- Closes what else waited for a proposal that was decided just now.

@@ -272,8 +272,20 @@ async def apply_outcome_in(
         return None
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
-    moved = confidence - edge.confidence
-    if not await _is_new(change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit):
+    is_new = await change.transaction.maybe(
+        Q["add_outcome"],
+        space=change.space,
+        concept=edge.id,
+        parent=edge.parent_id,
+        dim=edge.dim_id,
+        **cause_columns(cause),
+        outcome=outcome.value,
+        is_explicit=is_explicit,
+        moved=confidence - edge.confidence,
+        weight=share,
+        at=change.now,
+    )
+    if not is_new:
         return None
     is_confirmed = is_explicit and outcome is NoteOutcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
@@ -316,29 +328,3 @@ async def _confidence(
     )
     anchor = edge.confidence - so_far
     return float(min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN))
-
-
-async def _is_new(
-    change: WorldChange,
-    edge: UrdEdge,
-    outcome: NoteOutcome,
-    *,
-    because: Cause,
-    moved: float,
-    share: float,
-    is_explicit: bool,
-) -> bool:
-    row = await change.transaction.maybe(
-        Q["add_outcome"],
-        space=change.space,
-        concept=edge.id,
-        parent=edge.parent_id,
-        dim=edge.dim_id,
-        **cause_columns(because),
-        outcome=outcome.value,
-        is_explicit=is_explicit,
-        moved=moved,
-        weight=share,
-        at=change.now,
-    )
-    return row is not None

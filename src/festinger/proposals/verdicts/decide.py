@@ -29,8 +29,8 @@ from festinger.proposals.model import (
     VerdictKind,
     VerdictResult,
     effect_of,
+    find_proposal,
     lock_proposal,
-    proposal_of,
     verdict_of,
 )
 from festinger.proposals.pairs import load_opposites
@@ -64,12 +64,10 @@ REFUSAL = "refusal"
 async def record_verdict(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput) -> Verdict:
     """Store a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` if the author may not decide."""
     async with review.deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["find_proposal"], space=space, id=verdict_input.proposal)
-        if row is None:
-            raise NotFound(f"There is no proposal `{verdict_input.proposal}`.")
+        proposal = await find_proposal(transaction, space, verdict_input.proposal)
         await transaction.run(Q["lock_message"], space=space, channel=verdict_input.channel, ref=verdict_input.ref)
         before = await _find_repeated_verdict(transaction, space, verdict_input)
-        verdict = before or await _save_verdict(review, transaction, space, verdict_input, proposal_of(row))
+        verdict = before or await _save_verdict(review, transaction, space, verdict_input, proposal)
     if not verdict.verified:
         raise build_not_authorised(verdict_input.author)
     return verdict
@@ -97,13 +95,13 @@ async def close_verdict(
     *,
     result: str,
     error: FestingerError | None = None,
-) -> Verdict:
+) -> None:
     """Save the result of a verdict."""
     kept = {}
     if error:
         said = {"message": error.message, "hint": error.hint, "details": error.details}
         kept[REFUSAL] = {"error": type(error).__name__, **said}
-    row = await transaction.one(
+    await transaction.run(
         Q["close_verdict"],
         space=space,
         id=verdict.id,
@@ -111,7 +109,6 @@ async def close_verdict(
         fields=json.dumps(dict(verdict.fields) | kept, default=str),
         at=review.deps.clock(),
     )
-    return verdict_of(row)
 
 
 def refusal_error(verdict: Verdict) -> FestingerError | None:
@@ -309,12 +306,12 @@ async def _load_decision(review: ReviewDeps, space: SpaceId, id_: UUID, *, again
         verdict = await find_verdict(transaction, space, id_)
         if (error := refusal_error(verdict)) is not None:
             raise error
-        row = await transaction.one(Q["find_proposal"], space=space, id=verdict.proposal_id)
+        proposal = await find_proposal(transaction, space, verdict.proposal_id)
         effect = None
         if verdict.result == VerdictResult.APPLIED:
             effect = await transaction.maybe(Q["effects_of"], space=space, proposal=verdict.proposal_id, limit=1)
     return DecideResult(
-        proposal=proposal_of(row),
+        proposal=proposal,
         verdict=verdict,
         result=verdict.result or "",
         effect=effect_of(effect) if effect else None,
