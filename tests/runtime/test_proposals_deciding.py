@@ -14,7 +14,7 @@ from festinger.memory.censors.check import run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, escalate, list_triggers, page_censors
 from festinger.memory.censors.escalation import mark_false_positive
 from festinger.memory.episodes.store import open_episode
-from festinger.proposals.inbox import list_pending_groups, pending_counts, total_pending
+from festinger.proposals.inbox import list_pending_groups, total_pending
 from festinger.proposals.model import ProposalType, ReviewChannel, VerdictInput, VerdictKind
 from festinger.proposals.promotion import promote
 from festinger.proposals.verdicts.decide import decide, record_verdict
@@ -37,13 +37,14 @@ async def test_what_waits_in_other_rooms_is_listed_with_its_reason_and_takes_no_
         waiting = await list_pending_groups(at.app.deciding.sources, MAIN_SPACE)
         first = await list_pending_groups(at.app.deciding.sources, MAIN_SPACE, limit=0)
 
-        assert pending_counts(waiting) == {"conflicts": 1, "held sessions": 1, "quarantined memories": 1, "tasks": 1}
+        counts = {each.kind: each.count for each in waiting}
+        assert counts == {"conflicts": 1, "held sessions": 1, "quarantined memories": 1, "tasks": 1}
         items = {each.kind: each.items[0] for each in waiting}
         assert items["conflicts"].id == str(conflict.id)
         assert items["conflicts"].title == "gnommoweb (type): repo / container"
         assert (items["quarantined memories"].id, items["quarantined memories"].why) == (str(locked), "instruction")
         assert items["tasks"].title == task.proposal.what
-        assert pending_counts(first) == pending_counts(waiting)
+        assert {each.kind: each.count for each in first} == counts
         assert total_pending(2, waiting) == 6
         assert (await promote(at.app.inbox.deps, MAIN_SPACE, dry_run=True)).paused_because is None
 

@@ -50,6 +50,21 @@ async def test_a_message_adds_one_however_often_a_word_stands_in_it_and_common_w
     assert bench.encounters.waiting(MAIN_SPACE) == {"gnommoweb": 1}
 
 
+@pytest.mark.requirement("W-22", "W-24")
+async def test_the_read_threshold_is_passed_at_the_fourth_and_the_write_threshold_at_the_sixteenth_encounter(
+    store: Store,
+):
+    bench, saliency = await Bench(store).open(), [0.0]
+    for number in range(1, 17):
+        await bench.hear(f"gnommoweb {number}")
+        await bench.flush()
+        saliency.append(bench.world().soas_by_token["gnommoweb"].saliency)
+
+    assert saliency[1] == 0.0
+    assert saliency[3] < 0.5 <= saliency[4]
+    assert saliency[15] < 1.2 <= saliency[16]
+
+
 @pytest.mark.requirement("W-27")
 async def test_two_processes_add_up_and_each_takes_over_the_sum(store: Store):
     one, other = await Bench(store, seed=1).open(), await Bench(store, seed=2).open()

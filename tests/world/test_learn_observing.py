@@ -3,11 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.world.worldly import Bench, kept, table
+from tests.world.worldly import Bench, apply_outcome, kept, table
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
-from festinger.world.learn import apply_outcome
 from festinger.world.model import NoteOutcome, confidence_after_corroboration, confidence_after_outcome, confidence_cap
 from festinger.world.recollection import ShownEdge
 from festinger.world.state import apply_statement

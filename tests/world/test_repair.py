@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 from tests.jobs.deps import rows, run_sql
-from tests.world.worldly import Bench, kept, queue
+from tests.world.worldly import Bench, apply_outcome, kept, queue
 
 from festinger.errors import UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
-from festinger.world.learn import apply_outcome
 from festinger.world.model import EdgeSource, NoteOutcome
 from festinger.world.query import load_edges_as_of
 from festinger.world.recollection import ShownEdge

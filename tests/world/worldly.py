@@ -15,11 +15,11 @@ from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.counts import EncounterBuffer, flush_counts, text_hash
 from festinger.world.graph import World, WorldCache
-from festinger.world.learn import write_claims
-from festinger.world.model import EdgeSource, WorldDeps, WorldStatement
+from festinger.world.learn import apply_outcome_in, write_claims
+from festinger.world.model import EdgeSource, NoteOutcome, UrdEdge, WorldDeps, WorldStatement
 from festinger.world.recall import Recollector, SourceText
-from festinger.world.recollection import Recollection
-from festinger.world.write import bootstrap_dimensions
+from festinger.world.recollection import Recollection, ShownEdge
+from festinger.world.write import bootstrap_dimensions, open_change
 
 COMMON = frozenset(["please", "update", "use", "to", "instead", "open", "is", "a", "the", "state", "country", "region"])
 
@@ -146,3 +146,18 @@ async def events(store: Store, *names: str) -> list[dict[str, Any]]:
 async def number_from(store: Store, start: int) -> None:
     """Let the next word get this number."""
     await run_sql(store, f"alter table soas alter column id restart with {start}")
+
+
+async def apply_outcome(
+    deps: WorldDeps,
+    space: SpaceId,
+    note: ShownEdge,
+    outcome: NoteOutcome,
+    *,
+    cause: Cause,
+    weight: float = 1.0,
+    is_explicit: bool = True,
+) -> UrdEdge | None:
+    """An outcome in a change of its own."""
+    async with open_change(deps, space, by="outcome", cause=cause) as change:
+        return await apply_outcome_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)

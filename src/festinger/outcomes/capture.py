@@ -20,7 +20,7 @@ from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.corrections import CORRECT
 from festinger.outcomes.effects import outcome_weight, parse_edge
-from festinger.outcomes.inference import TurnInferenceInput, TurnInferenceResult, TurnNote, infer_turn
+from festinger.outcomes.inference import InferredOutcome, TurnInferenceInput, TurnInferenceResult, TurnNote, infer_turn
 from festinger.outcomes.model import ObserveResult, OutcomeDeps, OutcomeReport, Reporter, ReportSource, parse_memory_id
 from festinger.outcomes.report import observe, observe_in
 from festinger.outcomes.surface import record_surfacings, require_surfacings
@@ -197,17 +197,10 @@ async def _report_inferred(
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
         return
-    report = OutcomeReport(
-        memories=tuple(each.note for each in fresh),
-        outcomes={each.note: each.outcome for each in fresh},
-        turn=turn.id,
-        credit=dict(read.credit),
-        q={each.note: each.q for each in fresh},
-        evidence={each.note: each.evidence for each in fresh},
-    )
-    await observe_in(deps, transaction, reporter, report)
+    await observe_in(deps, transaction, reporter, _build_report(fresh, read, turn=turn.id))
     await _enqueue_corrections(deps, transaction, reporter.scope, read)
-    terms, by_note = deps.terms(reporter.scope.space), _recollection_by_note(shown)
+    terms = deps.terms(reporter.scope.space)
+    by_note = {note: recollection for recollection, notes in shown.items() for note in notes}
     requests = {each.recollection: each.request for each in turn.exchanges}
     events = [
         NewEvent(
@@ -238,8 +231,18 @@ async def _enqueue_corrections(
             await deps.memory.ask(transaction, CORRECT, space=scope.space, memory=str(memory), session=scope.session)
 
 
-def _recollection_by_note(shown: Mapping[UUID, Sequence[str]]) -> dict[str, UUID]:
-    return {note: recollection for recollection, notes in shown.items() for note in notes}
+def _build_report(
+    found: Sequence[InferredOutcome], read: TurnInferenceResult, *, turn: UUID | None = None, recall: UUID | None = None
+) -> OutcomeReport:
+    return OutcomeReport(
+        memories=tuple(each.note for each in found),
+        outcomes={each.note: each.outcome for each in found},
+        credit=dict(read.credit),
+        q={each.note: each.q for each in found},
+        evidence={each.note: each.evidence for each in found},
+        turn=turn,
+        recall=recall,
+    )
 
 
 async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: CapturedTurn) -> dict[str, str]:
@@ -287,15 +290,7 @@ async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, rep
         )
     )
     OUTCOMES_UNREADABLE.inc(len(read.unreadable))
-    report = OutcomeReport(
-        memories=tuple(each.note for each in read.outcomes),
-        outcomes={each.note: each.outcome for each in read.outcomes},
-        recall=recall,
-        credit=dict(read.credit),
-        q={each.note: each.q for each in read.outcomes},
-        evidence={each.note: each.evidence for each in read.outcomes},
-    )
-    observed = await observe(deps, reporter, report)
+    observed = await observe(deps, reporter, _build_report(read.outcomes, read, recall=recall))
     async with deps.store.transaction() as transaction:
         await _enqueue_corrections(deps, transaction, reporter.scope, read)
     return observed

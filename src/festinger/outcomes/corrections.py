@@ -24,7 +24,7 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory
-from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, parse_memory_id
+from festinger.outcomes.model import OutcomeDeps, OutcomeReport, ReportContext, Reporter, parse_memory_id
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.normalize import fold
@@ -144,16 +144,10 @@ async def lock_successors(transaction: Transaction, reporter: Reporter, report: 
     await lock_owners(transaction, reporter.scope.space, [memory.agent_id for memory in new.values()])
 
 
-async def supersede_contradicted(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    *,
-    held: Mapping[MemoryId, Memory],
-) -> None:
+async def supersede_contradicted(context: ReportContext, *, held: Mapping[MemoryId, Memory]) -> None:
     """Supersede contradicted memories by the named successors, as far as the reporter is trusted."""
-    for old, new in sorted(superseded_pairs(report).items()):
+    transaction, reporter = context.transaction, context.reporter
+    for old, new in sorted(superseded_pairs(context.report).items()):
         if old not in held:
             continue
         found = await find_memories(transaction, reporter.scope.space, [UUID(int=old.int), UUID(int=new.int)])
@@ -163,7 +157,7 @@ async def supersede_contradicted(
         judgement = judgement_from_successor(reporter)
         opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=judgement)
         await apply_judgements_in_transaction(
-            deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
+            context.deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
         )
 
 

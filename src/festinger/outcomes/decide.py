@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause, MemoryId, cause_columns
+from festinger.ids import MemoryId, cause_columns
 from festinger.memory.model import Memory
 from festinger.outcomes.effects import (
     OutcomeDelta,
@@ -24,16 +24,15 @@ from festinger.outcomes.effects import (
 )
 from festinger.outcomes.model import (
     MemoryEffectResult,
-    OutcomeDeps,
     OutcomeReport,
+    ReportContext,
     Reporter,
     ReportSource,
     credit_shares,
 )
 from festinger.outcomes.replay import replay_states
 from festinger.outcomes.store import load_states, prediction_of
-from festinger.settings.outcomes import OutcomesSettings
-from festinger.store.pool import Transaction
+from festinger.records import row_mapper
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome
 
@@ -83,6 +82,9 @@ class ResolvableSurfacing:
     recall: UUID | None
 
 
+resolvable_of = row_mapper(ResolvableSurfacing, turn="turn_id", recall="recall_id")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeContext:
     """What is known of one memory when a report about it is applied."""
@@ -104,29 +106,31 @@ class OutcomeContext:
 
 
 async def load_outcome_contexts(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    *,
-    memories: Mapping[MemoryId, Memory],
-    cause: Cause,
-    now: datetime,
+    context: ReportContext, memories: Mapping[MemoryId, Memory]
 ) -> dict[MemoryId, OutcomeContext]:
     """Load what is known of each memory; all of them are locked."""
-    space, terms, ids = reporter.scope.space, deps.terms(reporter.scope.space), list(memories)
-    surfacings = _choose_surfacings(await _load_resolvable(transaction, reporter, report, ids, now), report)
+    transaction, space, ids = context.transaction, context.space, list(memories)
+    reporter, report = context.reporter, context.report
+    resolvable = await transaction.all(
+        Q["resolvable"],
+        space=space,
+        memories=ids,
+        partition=report.partition,
+        agent=reporter.scope.agent,
+        since=context.now - LATE,
+    )
+    surfacings = _choose_surfacings(resolvable, report)
     partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
-    earlier = await _load_earlier_outcomes(transaction, reporter, report, ids, surfacings)
+    earlier = await _load_earlier_outcomes(context, ids, surfacings)
     replaces = {id_: _select_replaced(rows, reporter) for id_, rows in earlier.items()}
     gone = frozenset(row["id"] for rows in replaces.values() for row in rows)
-    stored = await load_states(transaction, space, memories, terms=terms)
+    stored = await load_states(transaction, space, memories, terms=context.terms)
     moved = {id_: memories[id_] for id_, rows in replaces.items() if rows}
-    anew = await replay_states(deps, transaction, space, moved, without=gone) if moved else {}
+    anew = await replay_states(context.deps, transaction, space, moved, without=gone) if moved else {}
     predictions = await transaction.all(Q["predictions_of"], space=space, memories=ids)
     by_memory = {row["memory_id"]: prediction_of(row) for row in predictions}
-    staged = await _load_staged_reads(transaction, reporter, partitions, now)
-    counted = await _load_counted(transaction, reporter, ids, cause, without=gone)
+    staged = await _load_staged_reads(context, partitions)
+    counted = await _load_counted(context, ids, without=gone)
     return {
         id_: OutcomeContext(
             memory=memory,
@@ -144,19 +148,6 @@ async def load_outcome_contexts(
     }
 
 
-async def _load_resolvable(
-    transaction: Transaction, reporter: Reporter, report: OutcomeReport, ids: list[MemoryId], now: datetime
-) -> Rows:
-    return await transaction.all(
-        Q["resolvable"],
-        space=reporter.scope.space,
-        memories=ids,
-        partition=report.partition,
-        agent=reporter.scope.agent,
-        since=now - LATE,
-    )
-
-
 def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list[ResolvableSurfacing]]:
     """Choose for each memory and partition the pending surfacing, else the latest not reported explicitly."""
     found: dict[MemoryId, dict[str, ResolvableSurfacing]] = {}
@@ -167,10 +158,7 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
         )
         if is_other and not row["is_pending"]:
             continue
-        each = ResolvableSurfacing(
-            id=row["id"], partition=row["partition"], turn=row["turn_id"], recall=row["recall_id"]
-        )
-        found.setdefault(row["memory_id"], {}).setdefault(row["partition"], each)
+        found.setdefault(row["memory_id"], {}).setdefault(row["partition"], resolvable_of(row))
     return {memory: list(by_partition.values()) for memory, by_partition in found.items()}
 
 
@@ -182,13 +170,10 @@ def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[Resol
 
 
 async def _load_earlier_outcomes(
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    ids: list[MemoryId],
-    surfacings: Mapping[MemoryId, list[ResolvableSurfacing]],
+    context: ReportContext, ids: list[MemoryId], surfacings: Mapping[MemoryId, list[ResolvableSurfacing]]
 ) -> dict[MemoryId, Rows]:
     """Load earlier outcomes of the same turn."""
+    report = context.report
     turns = {report.turn} if report.turn else set()
     recalls = {report.recall} if report.recall else set()
     if not turns and not recalls:
@@ -196,8 +181,8 @@ async def _load_earlier_outcomes(
         recalls = {each.recall for found in surfacings.values() for each in found if each.recall}
     if not turns and not recalls:
         return {}
-    rows = await transaction.all(
-        Q["outcomes_of_turn"], space=reporter.scope.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
+    rows = await context.transaction.all(
+        Q["outcomes_of_turn"], space=context.space, memories=ids, turns=sorted(turns), recalls=sorted(recalls)
     )
     earlier: dict[MemoryId, Rows] = {}
     for row in rows:
@@ -216,11 +201,11 @@ def _select_replaced(rows: Rows, reporter: Reporter) -> Rows:
 
 
 async def _load_staged_reads(
-    transaction: Transaction, reporter: Reporter, partitions: Mapping[MemoryId, tuple[str, ...]], now: datetime
+    context: ReportContext, partitions: Mapping[MemoryId, tuple[str, ...]]
 ) -> dict[MemoryId, list[datetime]]:
     everywhere = sorted({each for found in partitions.values() for each in found})
-    rows = await transaction.all(
-        Q["staged_of"], space=reporter.scope.space, memories=list(partitions), partitions=everywhere, at=now
+    rows = await context.transaction.all(
+        Q["staged_of"], space=context.space, memories=list(partitions), partitions=everywhere, at=context.now
     )
     staged: dict[MemoryId, list[datetime]] = {}
     for row in rows:
@@ -230,13 +215,13 @@ async def _load_staged_reads(
 
 
 async def _load_counted(
-    transaction: Transaction, reporter: Reporter, ids: list[MemoryId], cause: Cause, *, without: frozenset[UUID]
+    context: ReportContext, ids: list[MemoryId], *, without: frozenset[UUID]
 ) -> dict[MemoryId, dict[ReportSource, int]]:
-    rows = await transaction.all(
+    rows = await context.transaction.all(
         Q["outcomes_of_cause"],
-        space=reporter.scope.space,
+        space=context.space,
         memories=ids,
-        **cause_columns(cause),
+        **cause_columns(context.cause),
         **{"except": sorted(without)},
     )
     counted: dict[MemoryId, dict[ReportSource, int]] = {}
@@ -281,63 +266,51 @@ class OutcomeDecision:
 
 
 def decide_outcomes(
-    reporter: Reporter,
-    report: OutcomeReport,
-    known: Mapping[MemoryId, OutcomeContext],
-    *,
-    terms: OutcomesSettings,
-    at: datetime,
-    beside: Collection[str] = (),
+    context: ReportContext, known: Mapping[MemoryId, OutcomeContext], *, beside: Collection[str] = ()
 ) -> tuple[list[OutcomeDecision], dict[str, float]]:
     """Decide each memory, in order of id; return the decisions and the shares of credit.
 
     `beside` are other notes of the same report that share the credit.
     """
-    why = {id_: _exclusion_reason_of(reporter, report, each, terms) for id_, each in known.items()}
+    reporter, report = context.reporter, context.report
+    why = {
+        id_: find_exclusion_reason(
+            report.outcome_of(str(id_)),
+            reporter.how,
+            counted=each.counted,
+            most=context.terms.max_per_cause,
+            immutable=each.memory.immutable,
+            is_reviewer=reporter.is_reviewer,
+        )
+        for id_, each in known.items()
+    }
     counting = [str(id_) for id_ in known if why[id_] is None]
     acted = [id_ for id_ in (*counting, *beside) if report.outcome_of(id_) is NoteOutcome.ACTED]
     credit = credit_shares(acted, report.credit)
-    decided = [
-        _decide_one(reporter, report, known[id_], why[id_], credit=credit, terms=terms, at=at) for id_ in sorted(known)
-    ]
+    decided = [_decide_one(context, known[id_], why[id_], credit=credit) for id_ in sorted(known)]
     return decided, credit
 
 
-def _exclusion_reason_of(
-    reporter: Reporter, report: OutcomeReport, known: OutcomeContext, terms: OutcomesSettings
-) -> OutcomeExclusionReason | None:
-    return find_exclusion_reason(
-        report.outcome_of(str(known.memory.id)),
-        reporter.how,
-        counted=known.counted,
-        most=terms.max_per_cause,
-        immutable=known.memory.immutable,
-        is_reviewer=reporter.is_reviewer,
-    )
-
-
 def _decide_one(
-    reporter: Reporter,
-    report: OutcomeReport,
+    context: ReportContext,
     known: OutcomeContext,
     because: OutcomeExclusionReason | None,
     *,
     credit: Mapping[str, float],
-    terms: OutcomesSettings,
-    at: datetime,
 ) -> OutcomeDecision:
-    id_ = str(known.memory.id)
+    id_, terms, how = str(known.memory.id), context.terms, context.reporter.how
+    report = context.report
     outcome, q = report.outcome_of(id_), report.q.get(id_, 1.0)
     is_open = known.prediction is not None and not known.prediction.resolved
     what = compute_delta(
         outcome,
         terms,
-        how=reporter.how,
-        w=outcome_weight(reporter.how, q, terms),
+        how=how,
+        w=outcome_weight(how, q, terms),
         credit=credit.get(id_, 1.0),
         predicts=is_open and because is None,
     )
-    after = apply_delta(known.state, what, at=at, terms=terms) if because is None else known.state
+    after = apply_delta(known.state, what, at=context.now, terms=terms) if because is None else known.state
     accesses = known.staged if outcome in CONFIRMING else ()
     return OutcomeDecision(known=known, move=what, after=after, q=q, because=because, accesses=accesses)
 

@@ -17,11 +17,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from festinger.ids import Cause, Origin
+from festinger.ids import Origin
 from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
-from festinger.outcomes.model import OutcomeDeps, OutcomeReport, Reporter, ReportSource
+from festinger.outcomes.model import OutcomeReport, ReportContext, ReportSource
 from festinger.settings.outcomes import OutcomesSettings
-from festinger.store.pool import Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
 from festinger.world.learn import MOVING, apply_outcome_in
@@ -169,7 +168,10 @@ def compute_delta(
         how=how,
         w=w,
         credit=credit,
-        signal=_confidence_signal(outcome, terms),
+        signal={
+            NoteOutcome.ACTED: terms.acted_confidence_signal,
+            NoteOutcome.CONTRADICTED: terms.contradicted_confidence_signal,
+        }.get(outcome),
         second_signal=terms.pl_confidence_low_signal if is_far_off and not how.is_passive else None,
         alpha_gain=terms.weight_acted * credit * w if outcome is NoteOutcome.ACTED else 0.0,
         beta_gain=terms.weight_contradicted * w if outcome is NoteOutcome.CONTRADICTED else 0.0,
@@ -178,14 +180,6 @@ def compute_delta(
         evidence_cap=terms.confidence_evidence_cap,
         passive_span=terms.passive_span,
     )
-
-
-def _confidence_signal(outcome: NoteOutcome, terms: OutcomesSettings) -> float | None:
-    signals = {
-        NoteOutcome.ACTED: terms.acted_confidence_signal,
-        NoteOutcome.CONTRADICTED: terms.contradicted_confidence_signal,
-    }
-    return signals.get(outcome)
 
 
 def _cycle_factor(outcome: NoteOutcome, terms: OutcomesSettings) -> float:
@@ -213,8 +207,7 @@ def apply_delta(state: OutcomeState, what: OutcomeDelta, *, at: datetime, terms:
         return state
     rhythm = state.rhythm
     if what.outcome is NoteOutcome.ACTED:
-        rhythm = replace(rhythm, last_touched=at)
-        rhythm = resolve_pressure(rhythm, at)
+        rhythm = resolve_pressure(replace(rhythm, last_touched=at), at)
     # Scaling by one would still cut off cycles that became too faint by another rule.
     cycles = scale_cycles(state.cycles, what.cycle_factor) if what.cycle_factor != 1.0 else state.cycles
     belief = update_belief(state.belief, what)
@@ -275,14 +268,10 @@ _EDGE = re.compile(r"(?P<concept>[^\[\]]+) \[(?P<dimension>[^\[\]]+)\] (?P<paren
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeNote:
-    concept: str
-    dimension: str
-    parent: str
+class EdgeNote(ShownEdge):
+    """An edge as a report names it, in whatever state."""
 
-    @property
-    def note(self) -> ShownEdge:
-        return ShownEdge(concept=self.concept, dimension=self.dimension, parent=self.parent, version=0)
+    version: int = 0
 
     @property
     def sentence(self) -> str:
@@ -301,7 +290,7 @@ class EdgeNote:
 def parse_edge(id_: str) -> EdgeNote | None:
     """Parse the edge that an id names; None if it names none."""
     found = _EDGE.fullmatch(id_)
-    return EdgeNote(**found.groupdict()) if found else None
+    return EdgeNote(concept=found[1], dimension=found[2], parent=found[3]) if found else None
 
 
 def extract_claims(text: str) -> Sequence[Claim]:
@@ -317,30 +306,23 @@ def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict
 
 
 async def observe_edges(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    *,
-    edges: Mapping[str, EdgeNote],
-    cause: Cause,
-    credit: Mapping[str, float],
+    context: ReportContext, edges: Mapping[str, EdgeNote], *, credit: Mapping[str, float]
 ) -> list[str]:
     """Apply outcomes of edges to the world; return the moved ids. `credit` holds the share of each."""
+    report, how, cause = context.report, context.reporter.how, context.cause
     affected = affected_edges(report, edges)
     if not affected:
         return []
-    terms = deps.terms(reporter.scope.space)
-    change = await begin_change(deps.world, transaction, reporter.scope.space, by="outcome", cause=cause)
+    change = await begin_change(context.deps.world, context.transaction, context.space, by="outcome", cause=cause)
     moved = []
     for id_ in sorted(affected):
         found = await apply_outcome_in(
             change,
-            affected[id_].note,
+            affected[id_],
             report.outcome_of(id_),
             cause=cause,
-            weight=outcome_weight(reporter.how, report.q.get(id_, 1.0), terms) * credit.get(id_, 1.0),
-            is_explicit=not reporter.how.is_passive,
+            weight=outcome_weight(how, report.q.get(id_, 1.0), context.terms) * credit.get(id_, 1.0),
+            is_explicit=not how.is_passive,
         )
         if found is not None:
             moved.append(id_)

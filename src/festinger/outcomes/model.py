@@ -26,7 +26,7 @@ from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, 
 from festinger.memory.deps import MemoryDeps
 from festinger.records import record_json, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
-from festinger.store.pool import Store
+from festinger.store.pool import Store, Transaction
 from festinger.world.model import NoteOutcome, WorldDeps
 
 NAMES = ", ".join(f"`{outcome}`" for outcome in NoteOutcome)
@@ -234,6 +234,26 @@ class Reporter:
 
     def cause(self, at: datetime) -> Cause:
         return self.scope.cause(self.origin, at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportContext:
+    """A report being applied: who reports what, when, and in which transaction."""
+
+    deps: OutcomeDeps
+    transaction: Transaction
+    reporter: Reporter
+    report: OutcomeReport
+    cause: Cause
+    now: datetime
+
+    @property
+    def space(self) -> SpaceId:
+        return self.reporter.scope.space
+
+    @property
+    def terms(self) -> OutcomesSettings:
+        return self.deps.terms(self.space)
 
 
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}

@@ -24,7 +24,7 @@ from festinger.memory.changes import (
 from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight, corroborate_belief, round_trust
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Memory, belief_columns
-from festinger.outcomes.effects import Cycle, OutcomeDelta, OutcomeState, apply_delta
+from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_states, reset_to_declared, save_states
 from festinger.records import record_json, row_mapper
@@ -111,17 +111,16 @@ def replay_entries(
 
 def _apply_outcome(state: OutcomeState, entry: OutcomeEntry, terms: OutcomesSettings) -> OutcomeState:
     after = apply_delta(state, entry.move, at=entry.at, terms=terms)
-    cycles = tuple(_skip_later_cycle(old, new, entry.at) for old, new in zip(state.cycles, after.cycles, strict=True))
+    # Ignore the outcome for a cycle that was declared later.
+    cycles = tuple(
+        old if old.declared_at is not None and entry.at < old.declared_at else new
+        for old, new in zip(state.cycles, after.cycles, strict=True)
+    )
     declared = state.rhythm.pressure_declared_at
     if declared is not None and entry.at < declared:
         resolved = state.rhythm.pressure_resolved_at
         after = replace(after, rhythm=replace(after.rhythm, pressure_resolved_at=resolved))
     return replace(after, cycles=cycles)
-
-
-def _skip_later_cycle(old: Cycle, new: Cycle, at: datetime) -> Cycle:
-    """Ignore the outcome for a cycle that was declared later."""
-    return old if old.declared_at is not None and at < old.declared_at else new
 
 
 def _apply_change(belief: Belief, entry: ChangeEntry, cap: float) -> Belief:

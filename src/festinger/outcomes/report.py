@@ -8,13 +8,13 @@ short form: the report names the recall, and everything that it surfaced is mean
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from festinger.errors import Replayed, StoreDown
 from festinger.events.event import NewEvent
-from festinger.ids import Cause, MemoryId, SpaceId
+from festinger.ids import MemoryId, SpaceId, cause_columns
 from festinger.memory.changes import BeliefUpdate, apply_belief_updates, lock_memories_in_order
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
@@ -32,6 +32,7 @@ from festinger.outcomes.model import (
     ObserveResult,
     OutcomeDeps,
     OutcomeReport,
+    ReportContext,
     Reporter,
     build_outcome_report,
     observed_from_json,
@@ -47,69 +48,51 @@ from festinger.world.write import lock_world
 Q = queries_of("festinger.outcomes")
 
 
-async def save_report(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    *,
-    decided: Sequence[OutcomeDecision],
-    cause: Cause,
-    batch: UUID,
-    at: datetime,
-) -> None:
+async def save_report(context: ReportContext, decided: Sequence[OutcomeDecision], *, batch: UUID) -> None:
     """Write everything that a report did."""
     if not decided:
         return
-    space = reporter.scope.space
+    deps, transaction, space, at = context.deps, context.transaction, context.space, context.now
     ids = [deps.new_id() for _ in decided]
-    rows = [
-        _outcome_row(reporter, report, each, id_=id_, cause=cause, batch=batch, at=at)
-        for each, id_ in zip(decided, ids, strict=True)
-    ]
+    rows = [_outcome_row(context, each, id_=id_, batch=batch) for each, id_ in zip(decided, ids, strict=True)]
     await transaction.run_many(Q["write_outcome"], rows)
     deps.step("logged")
-    await _mark_replaced(transaction, reporter, decided, ids)
+    pairs = [(row["id"], id_) for each, id_ in zip(decided, ids, strict=True) for row in each.known.replaces]
+    if pairs:
+        old, new = map(list, zip(*pairs, strict=True))
+        await transaction.run(Q["replace_outcomes"], space=space, ids=old, by=new)
     effects = [BeliefUpdate(memory=each.id, belief=each.after.belief, accesses=each.accesses) for each in decided]
-    await apply_belief_updates(transaction, space, effects, at=at, keep=deps.terms(space).access_log)
+    await apply_belief_updates(transaction, space, effects, at=at, keep=context.terms.access_log)
     deps.step("moved")
     await save_states(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
-    await _unstage_reads(transaction, reporter, decided)
+    # Staged reads that count are kept with their memory by now; the others are discarded.
+    places = [(each.id, partition) for each in decided for partition in each.known.partitions]
+    memories, partitions = map(list, zip(*places, strict=True))
+    await transaction.run(Q["unstage"], space=space, memories=memories, partitions=partitions)
     deps.step("reads")
-    await _resolve_surfacings(transaction, reporter, decided, at)
-    await _resolve_predictions(transaction, reporter, decided, at)
+    await _resolve_surfacings(context, decided)
+    await _resolve_predictions(context, decided)
     deps.step("resolved")
-    events = [each for one in decided for each in report_events(deps, reporter, one, cause)]
+    events = [each for one in decided for each in report_events(context, one)]
     await deps.outbox.emit_all(transaction, events, space=space)
     deps.step("told")
 
 
-def _outcome_row(
-    reporter: Reporter,
-    report: OutcomeReport,
-    each: OutcomeDecision,
-    *,
-    id_: UUID,
-    cause: Cause,
-    batch: UUID,
-    at: datetime,
-) -> dict[str, Any]:
+def _outcome_row(context: ReportContext, each: OutcomeDecision, *, id_: UUID, batch: UUID) -> dict[str, Any]:
+    report = context.report
     what, before, after = each.move, each.known.state.belief, each.after.belief
     surfaced = each.known.surfacings[0] if each.known.surfacings else None
     return {
-        "space": reporter.scope.space,
+        "space": context.space,
         "id": id_,
         "batch": batch,
         "memory": each.id,
         "turn": report.turn or (surfaced.turn if surfaced else None),
         "recall": report.recall or (surfaced.recall if surfaced else None),
-        "agent": cause.agent,
-        "session": cause.session,
-        "day": cause.day,
-        "origin": cause.origin.value,
+        **cause_columns(context.cause),
         "outcome": each.outcome.value,
         "how": what.how.value,
-        "reporter": reporter.name[:200],
+        "reporter": context.reporter.name[:200],
         "q": each.q,
         "w": what.w,
         "credit": what.credit,
@@ -129,70 +112,43 @@ def _outcome_row(
         "evidence": json.dumps(report.evidence.get(str(each.id), {})),
         "counted": each.because is None,
         "uncounted": each.because.value if each.because else None,
-        "at": at,
+        "at": context.now,
     }
 
 
-async def _mark_replaced(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], ids: Sequence[UUID]
-) -> None:
-    pairs = [(row["id"], id_) for each, id_ in zip(decided, ids, strict=True) for row in each.known.replaces]
-    if pairs:
-        await transaction.run(
-            Q["replace_outcomes"],
-            space=reporter.scope.space,
-            ids=[old for old, _ in pairs],
-            by=[new for _, new in pairs],
-        )
-
-
-async def _unstage_reads(transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision]) -> None:
-    """Remove the staged reads: those that count are kept with their memory, the others are discarded."""
-    places = [(each.id, partition) for each in decided for partition in each.known.partitions]
-    await transaction.run(
-        Q["unstage"],
-        space=reporter.scope.space,
-        memories=[memory for memory, _ in places],
-        partitions=[partition for _, partition in places],
-    )
-
-
-async def _resolve_surfacings(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], at: datetime
-) -> None:
+async def _resolve_surfacings(context: ReportContext, decided: Sequence[OutcomeDecision]) -> None:
     resolved = [(found.id, each.outcome.value) for each in decided for found in each.known.surfacings]
     if resolved:
-        await transaction.run(
+        await context.transaction.run(
             Q["resolve_surfacings"],
-            space=reporter.scope.space,
+            space=context.space,
             ids=[id_ for id_, _ in resolved],
             outcomes=[outcome for _, outcome in resolved],
-            how=reporter.how.value,
-            at=at,
+            how=context.reporter.how.value,
+            at=context.now,
         )
 
 
-async def _resolve_predictions(
-    transaction: Transaction, reporter: Reporter, decided: Sequence[OutcomeDecision], at: datetime
-) -> None:
+async def _resolve_predictions(context: ReportContext, decided: Sequence[OutcomeDecision]) -> None:
     rows = [
         {
-            "space": reporter.scope.space,
+            "space": context.space,
             "memory": each.id,
             "mode": PredictionResolution.OBSERVED.value,
             "error": each.move.prediction_error,
             "actual": None,
-            "at": at,
+            "at": context.now,
         }
         for each in decided
         if each.move.prediction_error is not None
     ]
     if rows:
-        await transaction.run_many(Q["resolve_prediction"], rows)
+        await context.transaction.run_many(Q["resolve_prediction"], rows)
 
 
-def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, cause: Cause) -> Iterator[NewEvent]:
+def report_events(context: ReportContext, each: OutcomeDecision) -> Iterator[NewEvent]:
     """Yield the events about one memory."""
+    cause, by = context.cause, context.reporter.name[:120]
     memory, before, after = str(each.id), each.known.stored.belief, each.after.belief
 
     def happening(name: str, **payload: Any) -> NewEvent:
@@ -219,18 +175,18 @@ def report_events(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision, 
         yield happening(
             "prediction_resolved", error=each.move.prediction_error, mode=PredictionResolution.OBSERVED.value
         )
-    if _is_discharged(deps, reporter, each):
-        yield happening("pressure_discharged", by=reporter.name[:120])
+    if _is_discharged(context, each):
+        yield happening("pressure_discharged", by=by)
     if after.confidence_ceiling is not None and after.confidence_ceiling != before.confidence_ceiling:
         yield happening("ceiling_set", confidence=after.confidence_ceiling, center=after.weight_ceiling)
     if before.confidence_ceiling is not None and after.confidence_ceiling is None:
-        yield happening("ceiling_cleared", by=reporter.name[:120])
+        yield happening("ceiling_cleared", by=by)
 
 
-def _is_discharged(deps: OutcomeDeps, reporter: Reporter, each: OutcomeDecision) -> bool:
+def _is_discharged(context: ReportContext, each: OutcomeDecision) -> bool:
     presses = each.after.rhythm.pressure_rate > 0 and each.because is None
     was_contradicted = each.outcome is NoteOutcome.CONTRADICTED
-    return presses and was_contradicted and is_discharged(each.after.belief, deps.terms(reporter.scope.space))
+    return presses and was_contradicted and is_discharged(each.after.belief, context.terms)
 
 
 TRIES = 4
@@ -283,24 +239,33 @@ async def observe_in(
     deps.step("held")
     # Take the time once all rows are locked, so that the log is in the order in which rows changed.
     now, batch = deps.clock(), deps.new_id()
-    cause = reporter.cause(now)
+    context = ReportContext(
+        deps=deps, transaction=transaction, reporter=reporter, report=report, cause=reporter.cause(now), now=now
+    )
     skipped = {**named.skipped, **_unreachable_ids(reporter, named, held)}
     reached = {id_: memory for id_, memory in held.items() if str(id_) not in skipped}
-    known = await load_outcome_contexts(deps, transaction, reporter, report, memories=reached, cause=cause, now=now)
+    known = await load_outcome_contexts(context, reached)
     deps.step("gathered")
     if reporter.how.is_passive:
         skipped |= {str(id_): TOLD_ALREADY for id_, each in known.items() if each.was_explicit}
         known = {id_: each for id_, each in known.items() if not each.was_explicit}
-    terms = deps.terms(reporter.scope.space)
     # A direct report about an edge counts in full; an inferred one shares credit with the memories beside it.
     edges = named.edges if reporter.how.is_passive else ()
-    decided, credit = decide_outcomes(reporter, report, known, terms=terms, at=now, beside=edges)
-    await save_report(deps, transaction, reporter, report, decided=decided, cause=cause, batch=batch, at=now)
-    await supersede_contradicted(deps, transaction, reporter, report, held=reached)
-    moved = await observe_edges(deps, transaction, reporter, report, edges=named.edges, cause=cause, credit=credit)
+    decided, credit = decide_outcomes(context, known, beside=edges)
+    await save_report(context, decided, batch=batch)
+    await supersede_contradicted(context, held=reached)
+    moved = await observe_edges(context, named.edges, credit=credit)
     observed = ObserveResult(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
-        await _save_result(deps, transaction, reporter, report, key, observed, batch)
+        await transaction.run(
+            Q["keep_batch"],
+            space=reporter.scope.space,
+            id=batch,
+            key=key,
+            body_hash=report.body_hash,
+            result=json.dumps(observed.as_json()),
+            at=deps.clock(),
+        )
     for each in decided:
         OUTCOMES.labels(each.outcome, reporter.how).inc()
     for why in skipped.values():
@@ -345,26 +310,6 @@ async def _find_earlier_result(
     if bytes(row["body_hash"]) != report.body_hash:
         raise Replayed(f"The key `{(report.key or key)[:40]}` was used for another report.")
     return observed_from_json(row["result"])
-
-
-async def _save_result(
-    deps: OutcomeDeps,
-    transaction: Transaction,
-    reporter: Reporter,
-    report: OutcomeReport,
-    key: str,
-    observed: ObserveResult,
-    batch: UUID,
-) -> None:
-    await transaction.run(
-        Q["keep_batch"],
-        space=reporter.scope.space,
-        id=batch,
-        key=key,
-        body_hash=report.body_hash,
-        result=json.dumps(observed.as_json()),
-        at=deps.clock(),
-    )
 
 
 async def prune_batches(deps: OutcomeDeps, space: SpaceId) -> int:

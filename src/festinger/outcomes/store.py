@@ -205,21 +205,13 @@ async def top_by_strength(deps: OutcomeDeps, scope: Scope, n: int) -> list[Ranke
             limit=n,
         )
         found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
-        return sorted(
-            await _measure_strengths(deps, transaction, scope.space, found),
-            key=lambda each: (-each.strength, each.memory.id),
-        )[:n]
-
-
-async def _measure_strengths(
-    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, found: dict[MemoryId, Memory]
-) -> list[RankedMemory]:
-    terms, now = deps.terms(space), deps.clock()
-    states = await load_states(transaction, space, found, terms=terms)
-    return [
+        states = await load_states(transaction, scope.space, found, terms=terms)
+    now = deps.clock()
+    ranked = [
         RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))
         for id_, memory in found.items()
     ]
+    return sorted(ranked, key=lambda each: (-each.strength, each.memory.id))[:n]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,11 +8,9 @@ that are no longer ripe wait again. Decisions stand, and a withdrawal can be rev
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
 from festinger.memory.erasure.selector import Selector
 from festinger.proposals.deps import ProposalDeps
@@ -22,7 +20,7 @@ from festinger.proposals.model import Proposal, ProposalState, load_family, lock
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.model import PERSON, SightingExclusionReason
 from festinger.proposals.sightings.recount import reassign_votes, recount, vote_limits_for
-from festinger.records import record_json
+from festinger.records import record_json, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -88,11 +86,8 @@ async def withdraw_sightings(
         lifted += await _free_votes(deps, transaction, root, mine)
         counted = await recount(deps, transaction, space, root, said=-sum(row["times"] for row in mine))
         if await _is_unripe(deps, transaction, counted):
-            moments = {
-                "promoted_at": _format_time(root.promoted_at),
-                "deferred_until": _format_time(root.deferred_until),
-            }
-            waiting[root.id] = {"state": root.state.value, **moments}
+            moved = ("state", "promoted_at", "deferred_until")
+            waiting[root.id] = {name: to_json(getattr(root, name)) for name in moved}
             await save_state(
                 transaction, replace(counted, state=ProposalState.WAITING, promoted_at=None, deferred_until=None)
             )
@@ -168,7 +163,3 @@ async def _is_unripe(deps: ProposalDeps, transaction: Transaction, proposal: Pro
     family = await load_family(transaction, proposal.space_id, proposal.id)
     by_person = await transaction.value(Q["is_sighted_by"], space=proposal.space_id, family=family, producer=PERSON)
     return not by_person
-
-
-def _format_time(at: datetime | None) -> str | None:
-    return iso(at) if at else None

@@ -9,7 +9,7 @@ state. Pure: `promotion` loads the rows and passes the time in.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
@@ -66,19 +66,14 @@ def check_ripeness(seen: GateInput, bars: GateThresholds, *, now: datetime) -> R
     """Check whether it is ripe, and if not, what is missing; causes are checked before age."""
     age = compute_age(seen, now)
     whole_days = age // DAY
+    ripeness, missing = Ripeness.RIPE, ""
     if seen.causes < bars.causes:
-        return RipenessResult(
-            ripeness=Ripeness.TOO_FEW, age_days=whole_days, missing=_format_missing(bars.causes - seen.causes, "cause")
-        )
-    if age < bars.age:
-        return RipenessResult(
-            ripeness=Ripeness.TOO_NEW, age_days=whole_days, missing=_format_missing(bars.age // DAY - whole_days, "day")
-        )
-    if seen.days < bars.days_needed:
-        return RipenessResult(
-            ripeness=Ripeness.TOO_FEW, age_days=whole_days, missing=f"{seen.days} of {bars.days_needed} days"
-        )
-    return RipenessResult(ripeness=Ripeness.RIPE, age_days=whole_days)
+        ripeness, missing = Ripeness.TOO_FEW, _format_missing(bars.causes - seen.causes, "cause")
+    elif age < bars.age:
+        ripeness, missing = Ripeness.TOO_NEW, _format_missing(bars.age // DAY - whole_days, "day")
+    elif seen.days < bars.days_needed:
+        ripeness, missing = Ripeness.TOO_FEW, f"{seen.days} of {bars.days_needed} days"
+    return RipenessResult(ripeness=ripeness, age_days=whole_days, missing=missing)
 
 
 def compute_age(seen: GateInput, now: datetime) -> timedelta:
@@ -266,15 +261,5 @@ def _apply_caps(ripe: Sequence[GateResult], settings: ProposalsSettings, *, room
         cap = settings.promote_max_per_run if own is None else own
         is_taken = taken[purse] < cap and taken.total() < room
         taken[purse] += is_taken
-        fates.append(each if is_taken else _mark_over_cap(each))
+        fates.append(each if is_taken else replace(each, fate=GateDecision.OVER_CAP, missing="room in this run"))
     return fates
-
-
-def _mark_over_cap(each: GateResult) -> GateResult:
-    return GateResult(
-        candidate=each.candidate,
-        fate=GateDecision.OVER_CAP,
-        age_days=each.age_days,
-        missing="room in this run",
-        rank=each.rank,
-    )

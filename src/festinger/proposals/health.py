@@ -20,7 +20,7 @@ from festinger.observability.metrics import (
 )
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.inbox import count_by_state
-from festinger.proposals.model import HoldReason, Proposal, ProposalState, active_hold, proposal_of
+from festinger.proposals.model import HoldReason, Proposal, ProposalState, proposal_of
 from festinger.proposals.producers import load_promotion_rate
 from festinger.proposals.promotion import load_inbox_capacity
 from festinger.proposals.sightings.similarity import comparison_state
@@ -120,7 +120,7 @@ def is_observation(proposal: Proposal, *, now: datetime) -> bool:
     """Whether it recurred, is fresh, and is neither held nor decided."""
     return (
         proposal.state in (ProposalState.WAITING, ProposalState.PROMOTED)
-        and active_hold(proposal.held, proposal.suppressed_until, now) is None
+        and proposal.held_now(now) is None
         and proposal.seen_count >= LEAST_SEEN
         and proposal.first_seen is not None
         and now - proposal.first_seen <= OLDEST

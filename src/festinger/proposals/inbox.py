@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
-from festinger.errors import NotFound
 from festinger.ids import Origin, SpaceId, pick, prefix
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import (
@@ -33,6 +32,7 @@ from festinger.proposals.model import (
     ProposalState,
     Verdict,
     effect_of,
+    find_proposal,
     load_family,
     proposal_of,
     verdict_of,
@@ -145,10 +145,7 @@ async def list_proposals(deps: ProposalDeps, space: SpaceId, wanted: ProposalQue
 async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCard:
     """Load one proposal in full. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["find_proposal"], space=space, id=id_)
-        if row is None:
-            raise NotFound(f"There is no proposal `{id_}`.")
-        proposal = proposal_of(row)
+        proposal = await find_proposal(transaction, space, id_)
         family = await load_family(transaction, space, proposal.id)
         sightings = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST)
         wordings = await transaction.all(Q["wordings_of"], space=space, family=family, limit=MOST)
@@ -255,10 +252,6 @@ async def list_pending_groups(sources: Sources, space: SpaceId, *, limit: int = 
 def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
     """The total number that every page shows."""
     return open_proposals + sum(each.count for each in elsewhere)
-
-
-def pending_counts(elsewhere: Sequence[PendingGroup]) -> Mapping[str, int]:
-    return {each.kind: each.count for each in elsewhere}
 
 
 DIGEST = "send_inbox_digest"

@@ -338,7 +338,14 @@ MOST_STEPS = 5
 
 async def lock_proposal(transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     """Load a proposal and lock its row until the transaction ends. Raises `NotFound`."""
-    row = await transaction.maybe(Q["hold_proposal"], space=space, id=id_)
+    return await find_proposal(transaction, space, id_, query="hold_proposal")
+
+
+async def find_proposal(
+    transaction: Transaction, space: SpaceId, id_: UUID, *, query: str = "find_proposal"
+) -> Proposal:
+    """Load a proposal. Raises `NotFound`."""
+    row = await transaction.maybe(Q[query], space=space, id=id_)
     if row is None:
         raise NotFound(f"There is no proposal `{id_}`.")
     return proposal_of(row)

@@ -85,16 +85,11 @@ async def decline_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: st
         row = await _lock_open_pair(transaction, space, pair)
         await _save_pair_decision(deps, transaction, space, pair, state="declined", by=by, note=row["judgement"])
         if held_one := row["judgement"].get("holds"):
-            await release_in(deps, transaction, space, UUID(held_one))
+            await release_held(deps, transaction, space, UUID(held_one))
 
 
-async def release_held(deps: ProposalDeps, space: SpaceId, id_: UUID) -> Proposal:
+async def release_held(deps: ProposalDeps, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     """Release a held proposal; its sightings count."""
-    async with deps.store.transaction() as transaction:
-        return await release_in(deps, transaction, space, id_)
-
-
-async def release_in(deps: ProposalDeps, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     row = await transaction.maybe(Q["release_proposal"], space=space, id=id_)
     if row is None:
         raise NotFound(f"No proposal `{id_}` is held.")
@@ -124,7 +119,8 @@ LONGEST_PRODUCER, LONGEST_CATEGORY = 80, 40
 async def release_by_reviewer(deps: ProposalDeps, space: SpaceId, proposal: UUID, *, author: Author) -> Proposal:
     """Release a held proposal for a reviewer. Raises `NotFound`, `NotAuthorised`."""
     await require_reviewer(deps, space, author)
-    return await release_held(deps, space, proposal)
+    async with deps.store.transaction() as transaction:
+        return await release_held(deps, transaction, space, proposal)
 
 
 async def unmute_producer(deps: ProposalDeps, space: SpaceId, key: Key, *, author: Author) -> int:

@@ -28,8 +28,8 @@ from festinger.proposals.gate import (
 )
 from festinger.proposals.model import HoldReason, Proposal, ProposalId, load_family, proposal_of
 from festinger.proposals.sightings.intake import COMPARE
-from festinger.proposals.sightings.recount import count_votes_since, event_subject, recount, vote_limits_for
-from festinger.records import record_json
+from festinger.proposals.sightings.recount import count_votes_since, emit_proposal_event, recount, vote_limits_for
+from festinger.records import record_json, row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -38,6 +38,9 @@ Q = queries_of("festinger.proposals")
 
 MOST_READINGS = 200
 """Readings stored and shown with a run; the counts cover all."""
+
+COUNTS = {fate: fate.value.replace(" ", "_") for fate in GateDecision}
+"""The field of a report that counts each decision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +67,7 @@ class PromotionReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {
-            "considered": self.considered,
-            "promoted": self.promoted,
-            "too_few": self.too_few,
-            "too_new": self.too_new,
-            "held": self.held,
-            "over_cap": self.over_cap,
-            "excluded": self.excluded,
-        }
+        return {name: getattr(self, name) for name in ("considered", *COUNTS.values())}
 
 
 def build_promotion_report(
@@ -86,21 +81,20 @@ def build_promotion_report(
     texts: Mapping[UUID, str],
 ) -> PromotionReport:
     """Build the report of a run."""
-    number = {fate: sum(each.fate is fate for each in reads) for fate in GateDecision}
     return PromotionReport(
         id=id_,
         at=at,
         dry_run=dry_run,
         considered=len(reads),
-        promoted=number[GateDecision.PROMOTED],
-        too_few=number[GateDecision.TOO_FEW],
-        too_new=number[GateDecision.TOO_NEW],
-        held=number[GateDecision.HELD],
-        over_cap=number[GateDecision.OVER_CAP],
-        excluded=number[GateDecision.EXCLUDED],
+        **{name: sum(each.fate is fate for each in reads) for fate, name in COUNTS.items()},
         paused_because=inbox.paused_because,
         warning=inbox.warning,
-        bars=_thresholds_to_json(settings),
+        bars={
+            "min_seen_count": settings.min_seen_count,
+            "min_age_days": settings.min_age_days,
+            "min_days_seen": settings.min_days_seen,
+            "scopes": list(settings.scopes),
+        },
         readings=tuple(_result_to_json(each, texts) for each in reads[:MOST_READINGS]),
     )
 
@@ -130,15 +124,6 @@ async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId,
         )
 
 
-def _thresholds_to_json(settings: ProposalsSettings) -> dict[str, Any]:
-    return {
-        "min_seen_count": settings.min_seen_count,
-        "min_age_days": settings.min_age_days,
-        "min_days_seen": settings.min_days_seen,
-        "scopes": list(settings.scopes),
-    }
-
-
 def _result_to_json(each: GateResult, texts: Mapping[UUID, str]) -> dict[str, Any]:
     return {
         "proposal": str(each.candidate.id),
@@ -163,7 +148,9 @@ async def promote(deps: ProposalDeps, space: SpaceId, *, dry_run: bool = False) 
         reads = await _evaluate_waiting(deps, transaction, space, inbox=inbox, now=now)
         if not dry_run:
             await _promote_selected(deps, transaction, space, reads, now=now)
-        texts = await _load_texts(transaction, space, reads)
+        shown = [each.candidate.id for each in reads[:MOST_READINGS]]
+        rows = await transaction.all(Q["named_proposals"], space=space, ids=shown)
+        texts = {row["id"]: row["what"] for row in rows}
         run = build_promotion_report(
             reads, deps.terms(space), id_=deps.new_id(), at=now, inbox=inbox, dry_run=dry_run, texts=texts
         )
@@ -235,25 +222,19 @@ async def _promote_selected(
 
 
 async def emit_promoted(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, *, age_days: int) -> None:
-    await deps.outbox.emit(
+    await emit_proposal_event(
+        deps,
         transaction,
         "proposal_promoted",
-        space=proposal.space_id,
-        subject=event_subject(proposal.id),
-        payload={
-            "proposal": str(proposal.id),
-            "fingerprint": proposal.fingerprint,
-            "seen_count": proposal.seen_count,
-            "age_days": age_days,
-            "priority": proposal.priority,
-        },
+        proposal,
+        fingerprint=proposal.fingerprint,
+        seen_count=proposal.seen_count,
+        age_days=age_days,
+        priority=proposal.priority,
     )
 
 
-async def _load_texts(transaction: Transaction, space: SpaceId, reads: Sequence[GateResult]) -> dict[UUID, str]:
-    ids = [each.candidate.id for each in reads[:MOST_READINGS]]
-    rows = await transaction.all(Q["named_proposals"], space=space, ids=ids)
-    return {row["id"]: row["what"] for row in rows}
+gate_input_of = row_mapper(GateInput, causes="seen_count", days="days_seen")
 
 
 def _candidate(row: Mapping[str, Any]) -> PromotionCandidate:
@@ -264,10 +245,5 @@ def _candidate(row: Mapping[str, Any]) -> PromotionCandidate:
         producer=row["producer"],
         held=HoldReason(row["held"]) if row["held"] else None,
         held_until=row["suppressed_until"],
-        seen=GateInput(
-            causes=row["seen_count"],
-            days=row["days_seen"],
-            first_seen=row["first_seen"],
-            evaluated_at=row["evaluated_at"],
-        ),
+        seen=gate_input_of(row),
     )

@@ -267,8 +267,7 @@ limit %(limit)s;
 -- name: close_verdict
 -- Says what came of a verdict.
 update verdict v set processed_at = %(at)s, result = %(result)s, fields = %(fields)s::jsonb
-where v.space_id = %(space)s and v.id = %(id)s
-returning *;
+where v.space_id = %(space)s and v.id = %(id)s;
 
 -- name: overtake
 -- Closes what else waited for a proposal that was decided just now.
@@ -306,12 +305,6 @@ returning *;
 insert into proposal_effect (space_id, id, proposal_id, type, before, after, changes, applied_at, applied_by)
 values (%(space)s, %(id)s, %(proposal)s, %(type)s, %(before)s::jsonb, %(after)s::jsonb, %(changes)s, %(at)s, %(by)s)
 returning *;
-
--- name: effect_of_proposal
--- What the latest approval of a proposal did.
-select e.* from proposal_effect e where e.space_id = %(space)s and e.proposal_id = %(id)s
-order by e.applied_at desc, e.id desc
-limit 1;
 
 -- name: effects_of
 -- What approvals of a proposal did, the newest first.

@@ -21,8 +21,16 @@ from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import SETTLED_FOR
-from festinger.world.model import LONGEST_CHAIN, Collision, EdgeSource, SoasRow, UrdEdge, WorldDeps, collision_type
-from festinger.world.write import MEMBERSHIP, TYPE, WorldChange, WorldChangeKind, is_misplaced
+from festinger.world.model import Collision, UrdEdge, WorldDeps, collision_type
+from festinger.world.write import (
+    MEMBERSHIP,
+    TYPE,
+    ResolvedStatement,
+    WorldChange,
+    WorldChangeKind,
+    is_misplaced,
+    load_ancestors,
+)
 
 Q = queries_of("festinger.world")
 
@@ -40,21 +48,6 @@ SAME_BY_ITSELF = "same"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncomingStatement:
-    """The statement that does not fit."""
-
-    concept: SoasRow
-    parent: SoasRow
-    dim: SoasRow
-    is_isa: bool
-    confidence: float
-    source: EdgeSource
-    origin: Origin
-    is_deliberate: bool
-    cause: Cause
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenConflictResult:
     """The conflict, or why there is none."""
 
@@ -63,14 +56,22 @@ class OpenConflictResult:
 
 
 async def open_conflict(
-    change: WorldChange, incoming: IncomingStatement, *, existing: UrdEdge | None, kind: Collision
+    change: WorldChange,
+    incoming: ResolvedStatement,
+    *,
+    existing: UrdEdge | None,
+    kind: Collision,
+    origin: Origin | None = None,
 ) -> OpenConflictResult:
-    """Queue a collision, unless it was dismissed recently and nothing new supports it."""
-    if not incoming.is_deliberate:
+    """Queue a collision, unless it was dismissed recently and nothing new supports it. `origin` is that of an
+    edge which others stated too."""
+    statement = incoming.statement
+    if not statement.is_deliberate:
         if await _is_settled(change, incoming):
             return OpenConflictResult(id=None)
-        if await _is_crowded(change, incoming.cause):
+        if await _is_crowded(change, statement.cause):
             return OpenConflictResult(id=None, is_crowded=True)
+    priority = DELIBERATE if statement.is_deliberate else 0
     row = await change.transaction.one(
         Q["open_conflict"],
         space=change.space,
@@ -80,21 +81,32 @@ async def open_conflict(
         incoming=incoming.parent.id,
         dim=incoming.dim.id,
         type=kind.value,
-        priority=DELIBERATE if incoming.is_deliberate else 0,
+        priority=priority,
         existing_is_isa=existing.is_isa if existing else None,
-        incoming_is_isa=incoming.is_isa,
-        confidence=incoming.confidence,
-        source=incoming.source.value,
-        origin=incoming.origin.value,
+        incoming_is_isa=statement.is_isa,
+        confidence=statement.confidence,
+        source=statement.source.value,
+        origin=(origin or statement.origin).value,
         at=change.now,
     )
     change.log(WorldChangeKind.QUEUE, incoming.concept.id, incoming.dim.id)
     if row["is_new"]:
-        await _tell(change, row["id"], incoming, existing=existing, kind=kind)
+        await change.tell(
+            "conflict_opened",
+            f"conflict:{row['id']}",
+            conflict=str(row["id"]),
+            about="edge",
+            collision_type=kind.value,
+            concept=incoming.concept.id,
+            dim=incoming.dim.id,
+            existing=existing.parent_id if existing else None,
+            incoming=incoming.parent.id,
+            priority=priority,
+        )
     return OpenConflictResult(id=row["id"])
 
 
-async def _is_settled(change: WorldChange, incoming: IncomingStatement) -> bool:
+async def _is_settled(change: WorldChange, incoming: ResolvedStatement) -> bool:
     triple = {"concept": incoming.concept.id, "dim": incoming.dim.id, "parent": incoming.parent.id}
     at = await change.transaction.value(
         Q["last_dismissal"], space=change.space, **triple, since=change.now - SETTLED_FOR
@@ -108,23 +120,6 @@ async def _is_settled(change: WorldChange, incoming: IncomingStatement) -> bool:
 async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
     conflicts = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **cause_columns(cause))
     return int(conflicts) >= change.terms.conflict_max_per_cause
-
-
-async def _tell(
-    change: WorldChange, conflict: UUID, incoming: IncomingStatement, *, existing: UrdEdge | None, kind: Collision
-) -> None:
-    await change.tell(
-        "conflict_opened",
-        f"conflict:{conflict}",
-        conflict=str(conflict),
-        about="edge",
-        collision_type=kind.value,
-        concept=incoming.concept.id,
-        dim=incoming.dim.id,
-        existing=existing.parent_id if existing else None,
-        incoming=incoming.parent.id,
-        priority=DELIBERATE if incoming.is_deliberate else 0,
-    )
 
 
 async def open_memory_conflict(
@@ -168,7 +163,8 @@ async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
     edge = await change.slot(concept, dim)
     for row in waiting:
         if _is_fulfilled(row, edge):
-            await _close_as_same(change, row["id"])
+            resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
+            await close_conflict(change, row["id"], status=RESOLVED, resolution=resolution)
         elif row["collision_type"] != Collision.RETRACTION:
             await _rebase_one(change, row["id"], edge)
     change.log(WorldChangeKind.QUEUE, concept, dim)
@@ -193,11 +189,6 @@ async def _rebase_one(change: WorldChange, conflict: UUID, edge: UrdEdge | None)
         is_isa=edge.is_isa if edge else None,
         type=str(kind),
     )
-
-
-async def _close_as_same(change: WorldChange, conflict: UUID) -> None:
-    resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
-    await close_conflict(change, conflict, status=RESOLVED, resolution=resolution)
 
 
 async def close_conflict(
@@ -434,8 +425,8 @@ class _CaseReader:
         return ConflictCase(
             conflict=item,
             existing=existing,
-            above_existing=await self._above(existing.parent_id) if existing else (),
-            above_incoming=await self._above(item.need_incoming()),
+            above_existing=await self._above(existing.parent_id, item.need_dim()) if existing else (),
+            above_incoming=await self._above(item.need_incoming(), item.need_dim()),
             existing_causes=existing_causes,
             incoming_causes=incoming_causes,
             sentences=await self._sentences([*existing_causes, *incoming_causes]),
@@ -443,15 +434,8 @@ class _CaseReader:
             free_dimension=await self._free({row["token"]: row["id"] for row in dimensions}, existing),
         )
 
-    async def _above(self, concept: int, dim: int | None = None) -> list[int]:
-        rows = await self.transaction.all(
-            Q["ancestors"],
-            space=self.space,
-            concept=concept,
-            dim=self.conflict.dim_id if dim is None else dim,
-            limit=LONGEST_CHAIN,
-        )
-        return [row["parent_id"] for row in rows]
+    async def _above(self, concept: int, dim: int) -> list[int]:
+        return await load_ancestors(self.transaction, self.space, concept, dim)
 
     async def _causes(self, parent: int | None) -> list[dict[str, Any]]:
         item = self.conflict

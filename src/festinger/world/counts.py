@@ -112,10 +112,6 @@ class EncounterBuffer:
         self._sessions: OrderedDict[tuple[SpaceId, SessionId], _SessionEncounters] = OrderedDict()
         self._system: defaultdict[SpaceId, _RecentSet] = defaultdict(lambda: _RecentSet(MOST_SYSTEM_TEXTS))
 
-    def is_new(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
-        """Whether this text has not been counted yet."""
-        return text_hash(text) not in self._texts(space, session, origin)
-
     def admit(self, space: SpaceId, session: SessionId, text: str, *, origin: Origin) -> bool:
         """Mark a text as seen; false if it was."""
         return self._texts(space, session, origin).admit(text_hash(text))

@@ -32,7 +32,7 @@ from festinger.world.model import (
     WorldDeps,
     confidence_after_corroboration,
 )
-from festinger.world.state import add_alias, mark_novel
+from festinger.world.state import add_alias, drop_aliases, mark_novel
 from festinger.world.write import (
     EdgeOp,
     SlotChanges,
@@ -190,7 +190,15 @@ async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None)
         await slots.take(change, existing, op=op, conflict=item.id, reason="update")
     if item.collision_type != Collision.RETRACTION:
         await _put(change, slots, item, dim=item.need_dim(), reason="update")
-    await _tell_of_update(change, item, slots)
+    entries = slots.as_json()
+    await change.tell(
+        "edge_replaced",
+        f"concept:{item.concept_id}",
+        before=entries["before"],
+        after=entries["after"],
+        reason="update",
+        conflict=str(item.id),
+    )
     return slots
 
 
@@ -317,18 +325,6 @@ async def _make_known(change: WorldChange, item: Conflict, verdict: ConflictVerd
         await mark_novel(change, concept)
 
 
-async def _tell_of_update(change: WorldChange, item: Conflict, slots: SlotChanges) -> None:
-    entries = slots.as_json()
-    await change.tell(
-        "edge_replaced",
-        f"concept:{item.concept_id}",
-        before=entries["before"],
-        after=entries["after"],
-        reason="update",
-        conflict=str(item.id),
-    )
-
-
 async def _settle_memories(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, settle: SettleMemory | None
 ) -> None:
@@ -346,18 +342,11 @@ async def _undo_in(change: WorldChange, item: Conflict) -> None:
         if change.deps.unsettle_memory is None:
             raise Refused("Nobody here can take back what was decided about memories.")
         await change.deps.unsettle_memory(change.transaction, change.space, item, change.by)
-        await reopen_conflict(change, item, resolution)
-        return
-    await check_undoable(change, resolution.get("after", []))
-    await _check_not_waiting_again(change, item)
-    await restore_slots(change, resolution, conflict=item.id)
-    for token in resolution.get("aliases", []):
-        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
-        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
-    await reopen_conflict(change, item, resolution)
-
-
-async def reopen_conflict(change: WorldChange, item: Conflict, resolution: dict[str, Any]) -> None:
+    else:
+        await check_undoable(change, resolution.get("after", []))
+        await _check_not_waiting_again(change, item)
+        await restore_slots(change, resolution, conflict=item.id)
+        await drop_aliases(change, resolution.get("aliases", []))
     undone = resolution | {"undone_by": change.by}
     await change.transaction.run(Q["reopen_conflict"], space=change.space, id=item.id, resolution=json.dumps(undone))
     if item.about == "edge":
@@ -367,8 +356,6 @@ async def reopen_conflict(change: WorldChange, item: Conflict, resolution: dict[
 
 
 async def _check_not_waiting_again(change: WorldChange, item: Conflict) -> None:
-    if item.about != "edge":
-        return
     waiting = await change.transaction.all(
         Q["pending_in_slot"], space=change.space, concept=item.concept_id, dim=item.dim_id
     )

@@ -25,9 +25,9 @@ from festinger.text.vocabulary import may_be_vocabulary
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.graph import World
 from festinger.world.model import WRITTEN_BY_MODEL, EdgeSource, ModelCallInfo, SoasRow, WorldDeps, WorldStatement
-from festinger.world.recollection import VOUCHED, find_claims, initial_confidence, tokenize_text
-from festinger.world.state import ResolvedStatement, apply_statement_in, record_cause
-from festinger.world.write import WorldChange, list_dimensions, load_concept_rows, open_change
+from festinger.world.recollection import VOUCHED, claim_to_statement, find_claims, tokenize_text
+from festinger.world.state import apply_statement_in, record_cause
+from festinger.world.write import WorldChange, find_resolved, list_dimensions, open_change
 
 MOST_TRIPLES = 8
 UNSAID = 0.7
@@ -172,7 +172,8 @@ async def _write(
     async with open_change(deps, space, by=answer.model) as change:
         for triple in filter_triples(answer.value, subject.concept.token, dimensions=subject.dimensions):
             statement = _statement(subject, triple, written, because=_cause(change, subject, origin))
-            if await _would_cycle(change, statement):
+            placed = await find_resolved(change, statement)
+            if placed and await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
                 WORLD_REFUSED.labels("cycle").inc()
                 continue
             await _state(change, subject, statement)
@@ -202,31 +203,15 @@ def _cause(change: WorldChange, subject: ExplanationInput, origin: Origin, *, se
     return cause(agent=WRITER, session=SessionId(own), origin=origin, at=change.now)
 
 
-async def _would_cycle(change: WorldChange, statement: WorldStatement) -> bool:
-    rows = await load_concept_rows(
-        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
-    )
-    if len(rows) < len({statement.concept, statement.parent, statement.dimension}):
-        return False
-    return await change.would_cycle(rows[statement.concept].id, rows[statement.parent].id, rows[statement.dimension].id)
-
-
 async def _state(change: WorldChange, subject: ExplanationInput, statement: WorldStatement) -> None:
     """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
     of them finds it."""
     await apply_statement_in(change, statement)
-    rows = await load_concept_rows(
-        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
-    )
+    placed = await find_resolved(change, statement)
+    assert placed is not None, "its words were just written"
     for session in {each["session_id"] for each in subject.sentences} - {statement.cause.session}:
         because = _cause(change, subject, statement.origin, session=session)
-        other = ResolvedStatement(
-            statement=replace(statement, cause=because),
-            concept=rows[statement.concept],
-            parent=rows[statement.parent],
-            dim=rows[statement.dimension],
-        )
-        await record_cause(change, other)
+        await record_cause(change, replace(placed, statement=replace(statement, cause=because)))
 
 
 async def _reread(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) -> int:
@@ -255,16 +240,7 @@ def _claimed(change: WorldChange, subject: ExplanationInput, sentence: Mapping[s
     found = find_claims(got, World(), is_common=lambda token: change.deps.is_common(token, zipf))
     because = cause(agent=WRITER, session=SessionId(sentence["session_id"]), origin=origin, at=sentence["at"])
     return [
-        WorldStatement(
-            concept=claim.concept,
-            parent=claim.parent,
-            dimension=claim.dimension,
-            is_isa=claim.is_isa,
-            confidence=initial_confidence(claim),
-            source=EdgeSource.INFERRED,
-            cause=because,
-            message=sentence["message_id"],
-        )
+        claim_to_statement(claim, because, message=sentence["message_id"])
         for claim in found
         if claim.concept == subject.concept.token
     ]

@@ -26,7 +26,7 @@ from festinger.settings.beliefs import WorldSettings
 from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, CacheChange
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import SoasRow, UrdEdge, closes_cycle, is_ancestor
+from festinger.world.model import SoasRow, UrdEdge, closes_cycle
 
 Slot = tuple[int, int]
 """A concept and a dimension."""
@@ -117,9 +117,6 @@ class World:
 
     def would_cycle(self, concept: int, parent: int, dim: int) -> bool:
         return closes_cycle(concept, parent, lambda above: self.parent_in(dim, above))
-
-    def has_above(self, ancestor: int, concept: int, dim: int) -> bool:
-        return is_ancestor(ancestor, concept, lambda above: self.parent_in(dim, above))
 
     def is_settled(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
         """Whether this very statement was dismissed recently."""

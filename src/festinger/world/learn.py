@@ -11,17 +11,18 @@ somebody reports explicitly or a second look shows the contrary in the same conv
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any
 
 from festinger.errors import BadFact, TooLarge
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
+from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.facts import parse_fact
-from festinger.world.conflicts import IncomingStatement, edge_conflict_json, find_conflict, open_conflict
+from festinger.world.conflicts import edge_conflict_json, find_conflict, open_conflict
 from festinger.world.model import (
     INFERRED_WEIGHT,
     Collision,
@@ -34,10 +35,10 @@ from festinger.world.model import (
     confidence_after_outcome,
     confidence_cap,
 )
-from festinger.world.quarantine import ClaimSighting, admit_confirmed_claim, quarantine_claim
-from festinger.world.recollection import VOUCHED, Claim, ShownEdge, initial_confidence
+from festinger.world.quarantine import admit_confirmed_claim, quarantine_claim
+from festinger.world.recollection import VOUCHED, Claim, ShownEdge, claim_to_statement
 from festinger.world.state import StatementResult, apply_statement_in, check_statement
-from festinger.world.write import WorldChange, load_concept_rows, open_change
+from festinger.world.write import WorldChange, find_resolved, load_concept_rows, open_change
 
 Q = queries_of("festinger.world")
 
@@ -90,8 +91,7 @@ async def write_claims(deps: WorldDeps, space: SpaceId, message: str) -> list[St
     return done
 
 
-def _claim(body: dict[str, Any]) -> Claim:
-    return Claim(**{**body, "origin": Origin(body["origin"])})
+_claim = row_mapper(Claim)
 
 
 async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> StatementEffect | None:
@@ -99,90 +99,62 @@ async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> Stat
         agent=AgentId(row["agent"]), session=SessionId(row["session_id"]), origin=claim.origin, at=row["at"]
     )
     change.cause, change.by = because, claim.origin.value
-    statement = _statement(claim, because, message=row["message_id"])
-    sighting = ClaimSighting(claim=claim, cause=because, text_hash=row["text_hash"], message=row["message_id"])
+    statement = claim_to_statement(claim, because, message=row["message_id"])
     try:
         check_statement(statement)
         if claim.is_retraction:
             return await _retract(change, statement)
-        return await _place(change, statement, sighting)
+        return await _place(change, statement, pattern=claim.pattern, text_hash=row["text_hash"])
     except BadFact as error:
         WORLD_REFUSED.labels(error.name).inc()
         return None
 
 
-def _statement(claim: Claim, because: Cause, *, message: str) -> WorldStatement:
-    return WorldStatement(
-        concept=claim.concept,
-        parent=claim.parent,
-        dimension=claim.dimension,
-        is_isa=claim.is_isa,
-        confidence=initial_confidence(claim),
-        source=EdgeSource.INFERRED,
-        cause=because,
-        message=message,
-    )
-
-
-async def _place(change: WorldChange, statement: WorldStatement, sighting: ClaimSighting) -> StatementEffect | None:
+async def _place(
+    change: WorldChange, statement: WorldStatement, *, pattern: str, text_hash: str
+) -> StatementEffect | None:
     """Write a claim at once or quarantine it, depending on who said it."""
     if statement.is_of_person:
-        await admit_confirmed_claim(change, sighting.claim)
+        await admit_confirmed_claim(change, statement)
         return (await apply_statement_in(change, statement)).did
-    existing = await _standing(change, statement)
-    is_held = await _is_held(change, statement, existing)
-    if existing is not None and existing.parent == statement.parent:
+    existing, is_same = await _standing(change, statement)
+    is_held = await _is_held(change, statement, None if is_same else existing)
+    if is_same:
         return (await apply_statement_in(change, statement)).did
     if statement.origin not in VOUCHED or is_held:
-        await quarantine_claim(change, sighting)
+        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
         return None
     done = (await apply_statement_in(change, statement)).did
     if done is StatementEffect.CROWDED:
-        await quarantine_claim(change, sighting)
+        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
     return done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _CurrentEdge:
-    edge: UrdEdge
-    parent: str
-
-
-async def _standing(change: WorldChange, statement: WorldStatement) -> _CurrentEdge | None:
-    """Return the current edge in the claim's slot, without creating rows for its words."""
+async def _standing(change: WorldChange, statement: WorldStatement) -> tuple[UrdEdge | None, bool]:
+    """Return the current edge in the claim's slot and whether it says the same, without creating rows."""
     rows = await load_concept_rows(
         change.transaction, change.space, (statement.concept, statement.dimension, statement.parent)
     )
     if statement.concept not in rows or statement.dimension not in rows:
-        return None
+        return None, False
     edge = await change.slot(rows[statement.concept].id, rows[statement.dimension].id)
-    if edge is None:
-        return None
-    is_same = statement.parent in rows and rows[statement.parent].id == edge.parent_id
-    return _CurrentEdge(edge=edge, parent=statement.parent if is_same else "")
+    parent = rows.get(statement.parent)
+    return edge, edge is not None and parent is not None and parent.id == edge.parent_id
 
 
-async def _is_held(change: WorldChange, statement: WorldStatement, existing: _CurrentEdge | None) -> bool:
+async def _is_held(change: WorldChange, statement: WorldStatement, against: UrdEdge | None) -> bool:
     """Whether the session is held by now; contradicting established knowledge counts toward it."""
     session = statement.cause.session
-    collides = existing is not None and not existing.parent and existing.edge.confidence >= WELL_ESTABLISHED
-    if existing is not None and collides:
-        await _count_collision(change, statement, existing.edge)
-    row = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
-    return row is not None
-
-
-async def _count_collision(change: WorldChange, statement: WorldStatement, edge: UrdEdge) -> None:
-    session = statement.cause.session
-    is_held = await change.transaction.maybe(Q["is_held"], space=change.space, session=session)
-    if is_held:
-        return
+    if await change.transaction.maybe(Q["is_held"], space=change.space, session=session):
+        return True
+    if against is None or against.confidence < WELL_ESTABLISHED:
+        return False
     await change.transaction.run(
         Q["add_session_collision"],
         space=change.space,
         session=session,
-        concept=edge.id,
-        dim=edge.dim_id,
+        concept=against.id,
+        dim=against.dim_id,
         parent=statement.parent,
         at=change.now,
     )
@@ -193,39 +165,24 @@ async def _count_collision(change: WorldChange, statement: WorldStatement, edge:
         await change.transaction.run(
             Q["hold_session"], space=change.space, session=session, collisions=found, now=change.now
         )
+    return int(found) >= SPIKE
 
 
 async def _retract(change: WorldChange, statement: WorldStatement) -> StatementEffect | None:
     """Let a person retract the current edge: it stays, marked, until that is decided."""
     if not statement.is_of_person:
         return None
-    rows = await load_concept_rows(
-        change.transaction, change.space, (statement.concept, statement.parent, statement.dimension)
-    )
-    if len(rows) < len({statement.concept, statement.parent, statement.dimension}):
+    placed = await find_resolved(change, statement)
+    existing = await change.slot(placed.concept.id, placed.dim.id) if placed else None
+    if placed is None or existing is None or existing.parent_id != placed.parent.id:
         return None
-    concept, parent, dim = rows[statement.concept], rows[statement.parent], rows[statement.dimension]
-    existing = await change.slot(concept.id, dim.id)
-    if existing is None or existing.parent_id != parent.id:
-        return None
-    incoming = IncomingStatement(
-        concept=concept,
-        parent=parent,
-        dim=dim,
-        is_isa=existing.is_isa,
-        confidence=statement.confidence,
-        source=statement.source,
-        origin=statement.origin,
-        is_deliberate=False,
-        cause=statement.cause,
-    )
+    incoming = replace(placed, statement=replace(statement, is_isa=existing.is_isa))
     opened = await open_conflict(change, incoming, existing=existing, kind=Collision.RETRACTION)
     return StatementEffect.CONFLICT if opened.id else StatementEffect.SETTLED
 
 
 CERTAIN = 1.0
 MOST_FACTS = 100
-PATTERN = "iknowthat"
 
 NEW = frozenset({StatementEffect.ADDED, StatementEffect.REPLACED})
 INSERTED = "inserted"
@@ -270,7 +227,7 @@ async def iknowthat(
         known = []
         for each in statements:
             if each.is_of_person:
-                await admit_confirmed_claim(change, _known_claim(each))
+                await admit_confirmed_claim(change, each)
             known.append(FactResult(statement=each, stated=await apply_statement_in(change, each)))
     return known
 
@@ -294,38 +251,9 @@ async def fact_result_json(deps: WorldDeps, space: SpaceId, known: FactResult) -
     return {"status": status, "edge": edge, "new_tokens": list(stated.new_tokens)}
 
 
-def _known_claim(statement: WorldStatement) -> Claim:
-    return Claim(
-        concept=statement.concept,
-        parent=statement.parent,
-        dimension=statement.dimension,
-        is_isa=statement.is_isa,
-        confidence=statement.confidence,
-        pattern=PATTERN,
-        origin=statement.origin,
-    )
-
-
 MOVING = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
 PASSIVE_SPAN = 0.10
 """How far inferred outcomes may move an edge from where statements have put it."""
-
-
-async def apply_outcome(
-    deps: WorldDeps,
-    space: SpaceId,
-    note: ShownEdge,
-    outcome: NoteOutcome,
-    *,
-    cause: Cause,
-    weight: float = 1.0,
-    is_explicit: bool = True,
-) -> UrdEdge | None:
-    """Apply an outcome to an edge; returns it, or none if it no longer holds or nothing moved."""
-    if outcome not in MOVING:
-        return None
-    async with open_change(deps, space, by="outcome", cause=cause) as change:
-        return await apply_outcome_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
 
 
 async def apply_outcome_in(
@@ -344,8 +272,20 @@ async def apply_outcome_in(
         return None
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
-    moved = confidence - edge.confidence
-    if not await _is_new(change, edge, outcome, because=cause, moved=moved, share=share, is_explicit=is_explicit):
+    is_new = await change.transaction.maybe(
+        Q["add_outcome"],
+        space=change.space,
+        concept=edge.id,
+        parent=edge.parent_id,
+        dim=edge.dim_id,
+        **cause_columns(cause),
+        outcome=outcome.value,
+        is_explicit=is_explicit,
+        moved=confidence - edge.confidence,
+        weight=share,
+        at=change.now,
+    )
+    if not is_new:
         return None
     is_confirmed = is_explicit and outcome is NoteOutcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
@@ -388,29 +328,3 @@ async def _confidence(
     )
     anchor = edge.confidence - so_far
     return float(min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN))
-
-
-async def _is_new(
-    change: WorldChange,
-    edge: UrdEdge,
-    outcome: NoteOutcome,
-    *,
-    because: Cause,
-    moved: float,
-    share: float,
-    is_explicit: bool,
-) -> bool:
-    row = await change.transaction.maybe(
-        Q["add_outcome"],
-        space=change.space,
-        concept=edge.id,
-        parent=edge.parent_id,
-        dim=edge.dim_id,
-        **cause_columns(because),
-        outcome=outcome.value,
-        is_explicit=is_explicit,
-        moved=moved,
-        weight=share,
-        at=change.now,
-    )
-    return row is not None

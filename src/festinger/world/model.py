@@ -8,7 +8,6 @@ concept in a dimension) has one parent: two collide, and their flavors tell what
 below the concept would close a cycle.
 """
 
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -25,9 +24,6 @@ from festinger.store.pool import Store, Transaction
 CONCEPT_HALF_LIFE = timedelta(days=30)
 NOVEL = 1.0
 
-SALIENT_FROM = 2
-"""The first count with a saliency above 0."""
-
 
 class SoasRow(NamedTuple):
     """One word of a space. A tuple, because a process keeps a hundred thousand of them."""
@@ -39,10 +35,6 @@ class SoasRow(NamedTuple):
     saliency: float = 0.0
     novelty: float = 0.0
     trusted_seen: bool = False
-
-
-def compute_saliency(encounters: int) -> float:
-    return math.log10(encounters) if encounters >= SALIENT_FROM else 0.0
 
 
 def effective_saliency(row: SoasRow) -> float:
@@ -308,16 +300,6 @@ def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | Non
             return True
         above = parent_of(above)
     return above is not None
-
-
-def is_ancestor(ancestor: int, concept: int, parent_of: Callable[[int], int | None]) -> bool:
-    """Whether `ancestor` is somewhere above the concept."""
-    above = parent_of(concept)
-    for _ in range(LONGEST_CHAIN):
-        if above is None or above == ancestor:
-            return above == ancestor
-        above = parent_of(above)
-    return False
 
 
 def normalize_spelling(token: str) -> str:

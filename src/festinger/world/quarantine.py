@@ -8,14 +8,13 @@ state it or admit it by hand. Until then it is never shown, opens no conflict an
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
-from festinger.world.recollection import Claim
 from festinger.world.state import StatementResult, apply_statement_in
 from festinger.world.write import WorldChange, open_change
 
@@ -28,16 +27,6 @@ DAYS_NEEDED = 2
 EXPIRES_AFTER = timedelta(days=30)
 
 WAITING = "waiting"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimSighting:
-    """A claim, who made it, and in which text."""
-
-    claim: Claim
-    cause: Cause
-    text_hash: str
-    message: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,50 +62,43 @@ def is_admissible(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
     )
 
 
-async def quarantine_claim(change: WorldChange, sighting: ClaimSighting) -> StatementResult | None:
+async def quarantine_claim(
+    change: WorldChange, statement: WorldStatement, *, pattern: str, text_hash: str
+) -> StatementResult | None:
     """Quarantine a claim, or admit it if it has enough votes by now."""
-    row = await _put_entry(change, sighting)
-    is_new = row.pop("is_new")
-    held = QuarantineEntry(**row)
-    await _add_cause(change, held, sighting)
-    votes = await _votes(change, held)
-    if is_new:
-        await _tell(change, "cue_quarantined", held, votes)
-    if held.status == WAITING and is_admissible(votes, min_causes=change.terms.quarantine_min_causes):
-        return await _admit(change, held, votes=votes, because=sighting.cause, message=sighting.message)
-    return None
-
-
-async def _put_entry(change: WorldChange, sighting: ClaimSighting) -> dict[str, Any]:
-    claim = sighting.claim
-    return await change.transaction.one(
+    row = await change.transaction.one(
         Q["put_quarantine"],
         space=change.space,
         id=change.deps.new_id(),
-        concept=claim.concept,
-        parent=claim.parent,
-        dim=claim.dimension,
-        is_isa=claim.is_isa,
-        pattern=claim.pattern,
-        origin=sighting.cause.origin.value,
+        concept=statement.concept,
+        parent=statement.parent,
+        dim=statement.dimension,
+        is_isa=statement.is_isa,
+        pattern=pattern,
+        origin=statement.origin.value,
         at=change.now,
     )
-
-
-async def _add_cause(change: WorldChange, held: QuarantineEntry, sighting: ClaimSighting) -> None:
+    is_new = row.pop("is_new")
+    held = QuarantineEntry(**row)
     await change.transaction.run(
         Q["add_quarantine_cause"],
         space=change.space,
         id=held.id,
-        **cause_columns(sighting.cause),
-        text_hash=sighting.text_hash,
-        message=sighting.message,
+        **cause_columns(statement.cause),
+        text_hash=text_hash,
+        message=statement.message,
         at=change.now,
     )
+    votes = await _votes(change, held)
+    if is_new:
+        await _tell(change, "cue_quarantined", held, votes)
+    if held.status == WAITING and is_admissible(votes, min_causes=change.terms.quarantine_min_causes):
+        return await _admit(change, held, votes=votes, because=statement.cause, message=statement.message)
+    return None
 
 
 async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCounts:
-    return QuarantineVoteCounts(**await change.transaction.one(Q["votes"], space=change.space, id=held.id))
+    return (await load_vote_counts(change.transaction, change.space, [held]))[held.id]
 
 
 async def _admit(
@@ -139,7 +121,7 @@ async def _admit(
     return stated
 
 
-async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
+async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> None:
     """Release a quarantined claim because a person states it."""
     row = await change.transaction.maybe(
         Q["waiting_quarantine"],
@@ -158,7 +140,7 @@ async def admit_confirmed_claim(change: WorldChange, claim: Claim) -> None:
 async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, because: Cause) -> StatementResult:
     """Admit a statement by hand."""
     async with open_change(deps, space, by=because.origin.value, cause=because) as change:
-        held = await _find(change, quarantined)
+        held = await _find_undecided(change, quarantined)
         votes = await _votes(change, held)
         row = await change.transaction.maybe(Q["last_quarantine_cause"], space=space, id=quarantined)
         message = row["message_id"] if row else None
@@ -168,7 +150,7 @@ async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, bec
 async def reject_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by: str) -> QuarantineEntry:
     """Reject a statement for good, unless somebody admits it later."""
     async with open_change(deps, space, by=by) as change:
-        held = await _find(change, quarantined)
+        held = await _find_undecided(change, quarantined)
         rejected = await _decide(change, held, "rejected")
         await _tell(change, "cue_rejected", held, await _votes(change, held))
         return rejected
@@ -199,17 +181,14 @@ async def load_quarantine(
 async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
     """Find one statement that is or was quarantined."""
     async with deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
-    if row is None:
-        raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
-    return QuarantineEntry(**row)
+        return await _find_entry(transaction, space, quarantined)
 
 
 async def load_vote_counts(
-    deps: WorldDeps, space: SpaceId, held: Sequence[QuarantineEntry]
+    store: Store | Transaction, space: SpaceId, held: Sequence[QuarantineEntry]
 ) -> dict[UUID, QuarantineVoteCounts]:
     """Count the current votes for each of these."""
-    rows = await deps.store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
+    rows = await store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
     counted = {row.pop("id"): QuarantineVoteCounts(**row) for row in rows}
     return {each.id: counted.get(each.id, NOBODY) for each in held}
 
@@ -220,13 +199,18 @@ async def expire_quarantine(deps: WorldDeps, spaces: Sequence[SpaceId]) -> int:
     return await deps.store.run(Q["expire_quarantine"], spaces=list(spaces), now=now, before=now - EXPIRES_AFTER)
 
 
-async def _find(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
-    row = await change.transaction.maybe(Q["find_quarantine"], space=change.space, id=quarantined)
+async def _find_entry(transaction: Transaction, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
+    row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
     if row is None:
         raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
-    if row["status"] in ("admitted", "rejected"):
-        raise AlreadyDecided(f"It is already {row['status']}.")
     return QuarantineEntry(**row)
+
+
+async def _find_undecided(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
+    held = await _find_entry(change.transaction, change.space, quarantined)
+    if held.status in ("admitted", "rejected"):
+        raise AlreadyDecided(f"It is already {held.status}.")
+    return held
 
 
 async def _decide(change: WorldChange, held: QuarantineEntry, status: str) -> QuarantineEntry:

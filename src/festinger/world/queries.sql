@@ -448,14 +448,6 @@ insert into cue_quarantine_cause (space_id, quarantine_id, agent, session_id, da
 values (%(space)s, %(id)s, %(agent)s, %(session)s, %(day)s, %(origin)s, %(text_hash)s, %(message)s, %(at)s)
 on conflict do nothing;
 
--- name: votes
--- How much speaks for a quarantined triple; sessions that are held have no vote.
-select count(distinct (c.agent, c.session_id, c.day, c.origin)) as causes, count(distinct c.session_id) as sessions,
-       count(distinct c.text_hash) as texts, count(distinct c.day) as days
-from cue_quarantine_cause c
-left join held_session h on h.space_id = c.space_id and h.session_id = c.session_id
-where c.space_id = %(space)s and c.quarantine_id = %(id)s and h.session_id is null;
-
 -- name: decide_quarantine
 -- Says what became of a quarantined triple.
 update cue_quarantine set status = %(status)s, decided_at = %(at)s

@@ -20,7 +20,7 @@ from festinger.world.conflicts import Conflict, load_conflicts
 from festinger.world.graph import Slot
 from festinger.world.model import SoasRow, UrdEdge, WorldDeps, effective_saliency
 from festinger.world.quarantine import QuarantineEntry, load_quarantine
-from festinger.world.write import EdgeOp
+from festinger.world.write import EdgeOp, load_concept_rows
 
 Q = queries_of("festinger.world")
 
@@ -52,12 +52,7 @@ def concept_report_json(found: ConceptReport) -> dict[str, Any]:
 
 async def build_concept_report(deps: WorldDeps, space: SpaceId, token: str) -> ConceptReport:
     """Collect everything known about a word."""
-    rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
-    if not rows:
-        raise await unknown_concept_error(deps, space, token)
-    names = ("name", "is_alias")
-    row = max(rows, key=lambda found: bool(found["is_alias"]))
-    concept = SoasRow(**{name: value for name, value in row.items() if name not in names})
+    concept = await _find_concept(deps, space, token)
     return ConceptReport(
         concept=concept,
         effective=effective_saliency(concept),
@@ -66,6 +61,14 @@ async def build_concept_report(deps: WorldDeps, space: SpaceId, token: str) -> C
         conflicts=await load_conflicts(deps, space, statuses=("pending", "resolved", "dismissed"), concept=concept.id),
         quarantine=await load_quarantine(deps, space, statuses=None, concept=concept.token),
     )
+
+
+async def _find_concept(deps: WorldDeps, space: SpaceId, token: str) -> SoasRow:
+    async with deps.store.transaction() as transaction:
+        rows = await load_concept_rows(transaction, space, [token])
+    if token not in rows:
+        raise await unknown_concept_error(deps, space, token)
+    return rows[token]
 
 
 async def _believed(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeEvidence]:
@@ -130,14 +133,11 @@ async def load_neighborhood(
     deps: WorldDeps, space: SpaceId, token: str, *, depth: int = 1, dimension: str | None = None, most: int = MOST_WORDS
 ) -> Neighborhood:
     """Load the neighborhood of a word. Raises `NoSuchConcept` for an unknown one."""
-    rows = await deps.store.all(Q["rows_of_tokens"], space=space, tokens=[token])
-    if not rows:
-        raise await unknown_concept_error(deps, space, token)
-    row = max(rows, key=lambda found: bool(found["is_alias"]))
-    walk = _NeighborhoodWalk(deps=deps, space=space, dimension=dimension, most=most, centre=row["token"])
-    walk.levels[row["token"]] = 0
-    await walk.go(row["id"], "edges_upwards", depth=depth)
-    await walk.go(row["id"], "edges_downwards", depth=depth)
+    concept = await _find_concept(deps, space, token)
+    walk = _NeighborhoodWalk(deps=deps, space=space, dimension=dimension, most=most, centre=concept.token)
+    walk.levels[concept.token] = 0
+    await walk.go(concept.id, "edges_upwards", depth=depth)
+    await walk.go(concept.id, "edges_downwards", depth=depth)
     return walk.seen()
 
 
@@ -202,9 +202,4 @@ def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdg
 async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
     """Load the edges that held at a moment, by slot."""
     rows = await deps.store.all(Q["history_until"], space=space, until=moment)
-    steps = [(EdgeOp(row.pop("op")), row) for row in rows]
-    return replay_history((op, _edge(row)) for op, row in steps)
-
-
-def _edge(row: dict[str, object]) -> UrdEdge:
-    return UrdEdge(**{name: value for name, value in row.items() if name != "n"})  # type: ignore[arg-type]
+    return replay_history((EdgeOp(row["op"]), UrdEdge(*(row[name] for name in UrdEdge._fields))) for row in rows)

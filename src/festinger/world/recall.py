@@ -21,7 +21,6 @@ from festinger.world.recollection import (
     SPEAKERS,
     ParsedText,
     Recollection,
-    TokenizedText,
     build_recollection,
     claim_origin,
     find_claims,
@@ -108,11 +107,9 @@ class Recollector:
             since = self.encounters.count(scope.space, word, origin=source.origin, now=now)
             row = world.row(word)
             if (row.encounter_count if row else 0) + since >= SENTENCES_FROM:
-                sentence = self._sentence(scope, got, source, text=sentence_at(got, token))
+                text = sentence_at(got, token)
+                sentence = SampleSentence(text=text, origin=got.origin, session=scope.session, message=source.message)
                 self.encounters.keep_sentence(scope.space, word, sentence)
-
-    def _sentence(self, scope: Scope, got: TokenizedText, source: SourceText, *, text: str) -> SampleSentence:
-        return SampleSentence(text=text, origin=got.origin, session=scope.session, message=source.message)
 
     def spoken(self, scope: Scope, source: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
         """Return the claims of a message; none without any, or if the space is not loaded.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain
 
-from festinger.ids import Origin, least_trusted
+from festinger.ids import Cause, Origin, least_trusted
 from festinger.settings.beliefs import WorldSettings
 from festinger.text.cues import RelationCue, extract_cues, extract_retractions
 from festinger.text.normalize import normalize_text
@@ -24,8 +24,10 @@ from festinger.text.vocabulary import may_be_vocabulary
 from festinger.world.graph import Slot, World
 from festinger.world.model import (
     STATED_MODEL_CUE,
+    EdgeSource,
     SoasRow,
     UrdEdge,
+    WorldStatement,
     decayed_saliency,
     edge_freshness,
     effective_saliency,
@@ -64,6 +66,20 @@ def claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) ->
 def initial_confidence(claim: Claim) -> float:
     """Return the initial confidence of an edge from this claim."""
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
+
+
+def claim_to_statement(claim: Claim, because: Cause, *, message: str | None) -> WorldStatement:
+    """Convert a claim of a text to a statement."""
+    return WorldStatement(
+        concept=claim.concept,
+        parent=claim.parent,
+        dimension=claim.dimension,
+        is_isa=claim.is_isa,
+        confidence=initial_confidence(claim),
+        source=EdgeSource.INFERRED,
+        cause=because,
+        message=message,
+    )
 
 
 def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
@@ -244,12 +260,8 @@ def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: Rec
     if not terms.zero_hit_notes:
         return ()
     fresh = [token for token in zero_hits if token not in past.noted][: terms.zero_hit_max]
-    return tuple(_flat(format_unknown_lines(token, command=terms.iknowthat_command) for token in fresh))
-
-
-def _flat(groups: Iterable[Iterable[str]]) -> Iterator[str]:
-    for group in groups:
-        yield from group
+    lines = (format_unknown_lines(token, command=terms.iknowthat_command) for token in fresh)
+    return tuple(chain.from_iterable(lines))
 
 
 def _note(world: World, row: SoasRow, edge: UrdEdge) -> ShownEdge:

@@ -22,7 +22,6 @@ from festinger.world.conflicts import (
     PENDING,
     RESOLVED,
     Conflict,
-    IncomingStatement,
     close_conflict,
     conflict_from_row,
     open_conflict,
@@ -35,6 +34,7 @@ from festinger.world.model import (
     SoasRow,
     UrdEdge,
     WorldDeps,
+    WorldStatement,
     collision_type,
     edge_from_json,
     is_replaceable,
@@ -59,8 +59,16 @@ from festinger.world.replay import (
     triple_parameters,
     vote_from_row,
 )
-from festinger.world.state import add_alias, emit_edge_event, is_naming, mark_novel
-from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, begin_change, check_undoable, restore_slots
+from festinger.world.state import add_alias, drop_aliases, emit_edge_event, is_naming, mark_novel
+from festinger.world.write import (
+    EdgeOp,
+    ResolvedStatement,
+    WorldChange,
+    WorldChangeKind,
+    begin_change,
+    check_undoable,
+    restore_slots,
+)
 
 Q = queries_of("festinger.world")
 
@@ -314,9 +322,7 @@ async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
     for place in (*after, *resolution.get("before", [])):
         await work.remember((place["concept"], place["dim"]))
     await restore_slots(change, resolution, conflict=item.id)
-    for token in aliases:
-        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
-        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
+    await drop_aliases(change, aliases)
     return True
 
 
@@ -469,18 +475,19 @@ async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreat
     )
     words = {row["id"]: SoasRow(**row) for row in rows}
     kind = collision_type(existing_is_isa=first.edge.is_isa, incoming_is_isa=standing.is_isa)
-    incoming = IncomingStatement(
-        concept=words[standing.id],
-        parent=words[standing.parent_id],
-        dim=words[standing.dim_id],
+    concept, parent, dim = (words[number] for number in (standing.id, standing.parent_id, standing.dim_id))
+    statement = WorldStatement(
+        concept=concept.token,
+        parent=parent.token,
+        dimension=dim.token,
         is_isa=standing.is_isa,
         confidence=standing.confidence,
         source=EdgeSource(standing.source),
-        origin=Origin(standing.origin),
-        is_deliberate=standing.source == EdgeSource.GUTASK,
         cause=(await load_cause_statements(change, triple_from_row(standing._asdict())))[0].cause,
     )
-    opened = await open_conflict(change, incoming, existing=first.edge, kind=kind)
+    incoming = ResolvedStatement(statement=statement, concept=concept, parent=parent, dim=dim)
+    origin = Origin(standing.origin)
+    opened = await open_conflict(change, incoming, existing=first.edge, kind=kind, origin=origin)
     if opened.id is not None:
         work.opened.append(str(opened.id))
         await _weigh(work, triple_from_row(standing._asdict()))

@@ -17,7 +17,7 @@ from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.conflicts import IncomingStatement, open_conflict, rebase_conflicts
+from festinger.world.conflicts import open_conflict, rebase_conflicts
 from festinger.world.model import (
     Collision,
     EdgeSource,
@@ -33,7 +33,16 @@ from festinger.world.model import (
     is_same_name,
     trust_rank,
 )
-from festinger.world.write import EdgeOp, WorldChange, WorldChangeKind, ensure_concepts, ensure_dimensions, open_change
+from festinger.world.write import (
+    EdgeOp,
+    ResolvedStatement,
+    WorldChange,
+    WorldChangeKind,
+    ensure_concepts,
+    ensure_dimensions,
+    open_change,
+    resolve_statement,
+)
 
 Q = queries_of("festinger.world")
 
@@ -47,31 +56,6 @@ class StatementResult:
     """The current edge of the slot."""
     conflict: UUID | None = None
     new_tokens: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolvedStatement:
-    """A statement whose words have rows."""
-
-    statement: WorldStatement
-    concept: SoasRow
-    parent: SoasRow
-    dim: SoasRow
-
-    @property
-    def incoming(self) -> IncomingStatement:
-        statement = self.statement
-        return IncomingStatement(
-            concept=self.concept,
-            parent=self.parent,
-            dim=self.dim,
-            is_isa=statement.is_isa,
-            confidence=statement.confidence,
-            source=statement.source,
-            origin=statement.origin,
-            is_deliberate=statement.is_deliberate,
-            cause=statement.cause,
-        )
 
 
 def check_statement(statement: WorldStatement) -> None:
@@ -98,19 +82,13 @@ async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> 
     """Apply a statement as part of a change."""
     check_statement(statement)
     rows, new_tokens = await ensure_concepts(change, (statement.concept, statement.parent, statement.dimension))
-    placed = ResolvedStatement(
-        statement=statement,
-        concept=rows[statement.concept],
-        parent=rows[statement.parent],
-        dim=rows[statement.dimension],
-    )
+    placed = resolve_statement(statement, rows)
     if placed.concept.id == placed.parent.id:
         raise SelfParent(f"`{statement.concept}` and `{statement.parent}` are names of one concept.")
     if placed.concept.id == placed.dim.id:
         raise RootSlot(f"`{statement.concept}` and `{statement.dimension}` are names of one concept.")
     await ensure_dimensions(change, [placed.dim])
-    done = await _settle(change, placed)
-    return StatementResult(did=done.did, edge=done.edge, conflict=done.conflict, new_tokens=new_tokens)
+    return replace(await _settle(change, placed), new_tokens=new_tokens)
 
 
 async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementResult:
@@ -119,8 +97,8 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
         return await _add(change, placed)
     if existing.parent_id == placed.parent.id:
         return await _corroborate(change, placed, existing)
-    standing = await _token(change, existing.parent_id)
-    if is_same_name(standing, placed.statement.parent):
+    standing = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[existing.parent_id])
+    if is_same_name(standing["token"], placed.statement.parent):
         await add_alias(change, placed.statement.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
     if is_replaceable(
@@ -220,14 +198,9 @@ async def _dispute(
     change: WorldChange, placed: ResolvedStatement, *, existing: UrdEdge | None, kind: Collision
 ) -> StatementResult:
     await record_cause(change, placed)
-    opened = await open_conflict(change, placed.incoming, existing=existing, kind=kind)
-    did = (
-        StatementEffect.CONFLICT
-        if opened.id
-        else StatementEffect.CROWDED
-        if opened.is_crowded
-        else StatementEffect.SETTLED
-    )
+    opened = await open_conflict(change, placed, existing=existing, kind=kind)
+    did = StatementEffect.CROWDED if opened.is_crowded else StatementEffect.SETTLED
+    did = StatementEffect.CONFLICT if opened.id else did
     return StatementResult(did=did, edge=existing, conflict=opened.id)
 
 
@@ -304,6 +277,12 @@ async def add_alias(change: WorldChange, token: str, concept: int) -> None:
     change.log(WorldChangeKind.ALIAS, concept)
 
 
+async def drop_aliases(change: WorldChange, tokens: Iterable[str]) -> None:
+    for token in tokens:
+        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
+        change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
+
+
 async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None:
     await change.tell(
         name,
@@ -317,11 +296,6 @@ async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None
         origin=str(edge.origin),
         version=change.version,
     )
-
-
-async def _token(change: WorldChange, concept: int) -> str:
-    row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
-    return str(row["token"])
 
 
 MOST_TRIPLES = 100_000

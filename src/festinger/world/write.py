@@ -22,7 +22,7 @@ from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.graph import Slot
-from festinger.world.model import LONGEST_CHAIN, EdgeSource, SoasRow, UrdEdge, WorldDeps, edge_from_json
+from festinger.world.model import LONGEST_CHAIN, EdgeSource, SoasRow, UrdEdge, WorldDeps, WorldStatement, edge_from_json
 
 Q = queries_of("festinger.world")
 
@@ -94,11 +94,7 @@ class WorldChange:
         return UrdEdge(**row) if row else None
 
     async def chain(self, concept: int, dim: int) -> list[int]:
-        """Return the ancestors of a concept in a dimension."""
-        rows = await self.transaction.all(
-            Q["ancestors"], space=self.space, concept=concept, dim=dim, limit=LONGEST_CHAIN
-        )
-        return [row["parent_id"] for row in rows]
+        return await load_ancestors(self.transaction, self.space, concept, dim)
 
     async def would_cycle(self, concept: int, parent: int, dim: int) -> bool:
         above = await self.chain(parent, dim)
@@ -173,6 +169,12 @@ async def begin_change(
     )
 
 
+async def load_ancestors(transaction: Transaction, space: SpaceId, concept: int, dim: int) -> list[int]:
+    """Return the ancestors of a concept in a dimension."""
+    rows = await transaction.all(Q["ancestors"], space=space, concept=concept, dim=dim, limit=LONGEST_CHAIN)
+    return [row["parent_id"] for row in rows]
+
+
 async def lock_world(transaction: Transaction, space: SpaceId) -> int:
     """Take the write lock of a space until the transaction ends; returns the current version. Callers that
     hold other locks take this one first."""
@@ -205,6 +207,32 @@ async def load_concept_rows(transaction: Transaction, space: SpaceId, tokens: It
     # An alias means its concept, even if the name had a row of its own before.
     rows.sort(key=lambda row: bool(row.pop("is_alias")))
     return {row.pop("name"): SoasRow(**row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedStatement:
+    """A statement whose words have rows."""
+
+    statement: WorldStatement
+    concept: SoasRow
+    parent: SoasRow
+    dim: SoasRow
+
+
+async def find_resolved(change: WorldChange, statement: WorldStatement) -> ResolvedStatement | None:
+    """Find the rows of a statement's words without creating any; none if one is missing."""
+    tokens = (statement.concept, statement.parent, statement.dimension)
+    rows = await load_concept_rows(change.transaction, change.space, tokens)
+    return resolve_statement(statement, rows) if rows.keys() >= set(tokens) else None
+
+
+def resolve_statement(statement: WorldStatement, rows: Mapping[str, SoasRow]) -> ResolvedStatement:
+    return ResolvedStatement(
+        statement=statement,
+        concept=rows[statement.concept],
+        parent=rows[statement.parent],
+        dim=rows[statement.dimension],
+    )
 
 
 async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[Mapping[str, SoasRow], tuple[str, ...]]:

@@ -226,12 +226,15 @@ async def test_what_is_held_is_let_go_by_one_word_of_a_person(store: Store, by_p
     if by_pair:
         await pairs.decline_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
     else:
-        await pairs.release_held(room.deps, MAIN_SPACE, (await room.proposal(reworded)).id)
+        held = await room.proposal(reworded)
+        async with store.transaction() as transaction:
+            await pairs.release_held(room.deps, transaction, MAIN_SPACE, held.id)
 
     released = await room.proposal(reworded)
     assert (released.held, released.seen_count) == (None, 2)
     with pytest.raises(NotFound):
-        await pairs.release_held(room.deps, MAIN_SPACE, released.id)
+        async with store.transaction() as transaction:
+            await pairs.release_held(room.deps, transaction, MAIN_SPACE, released.id)
 
 
 @pytest.mark.requirement("H-23")

@@ -9,10 +9,9 @@ deciding.
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 from festinger.clock import iso
@@ -228,17 +227,14 @@ def _format_sighting(sighting: ProposalSighting) -> str:
 def _format_evidence(sightings: Sequence[ProposalSighting]) -> str:
     cited: dict[str, dict[str, None]] = {}
     for sighting in sightings:
-        for kind, ids in _evidence_lists(sighting.evidence):
-            cited.setdefault(kind, {}).update(dict.fromkeys(map(str, ids)))
+        for kind, ids in sighting.evidence.items():
+            if isinstance(ids, list | tuple):
+                cited.setdefault(kind, {}).update(dict.fromkeys(map(str, ids)))
     lines = [
         f"{INDENT}{_to_one_line(kind)}: {_to_one_line(', '.join(list(ids)[:MOST_SHOWN]))}"
         for kind, ids in cited.items()
     ]
     return "## Evidence\n\n" + "\n".join(lines) if lines else ""
-
-
-def _evidence_lists(evidence: Mapping[str, Any]) -> list[tuple[str, Sequence[Any]]]:
-    return [(kind, ids) for kind, ids in evidence.items() if isinstance(ids, list | tuple)]
 
 
 def _format_effect(proposal: Proposal, look: EffectPreview) -> str:

@@ -34,6 +34,11 @@ USUAL = 5
 """Strikes before escalation for a censor without a threshold of its own."""
 
 
+def _from_event(event: Event) -> dict[str, Any]:
+    """Return when and where the event that a finding rests on happened."""
+    return {"at": event.at, "agent": event.agent, "session": event.session or "", "source": str(event.id)}
+
+
 async def find_censor_hits(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose escalating a censor that has struck often enough; nothing if it no longer exists."""
     try:
@@ -57,10 +62,7 @@ def censor_hits_finding(event: Event, censor: Censor) -> DetectorFinding:
         scope="censor",
         what=f"Let censor {censor.id} stop instead of warning",
         why=f"It struck {censor.counted} times, and nobody called that wrong.",
-        at=event.at,
-        agent=event.agent,
-        session=event.session or "",
-        source=str(event.id),
+        **_from_event(event),
         type=ProposalType.CENSOR_ESCALATION,
         payload={"censor_id": str(censor.id), "from": CensorAction.WARN.value, "to": CensorAction.BLOCK.value},
         evidence={"triggers": [event.payload["trigger"]]},
@@ -101,10 +103,7 @@ def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorF
         what=f"Part the dimension {newest.dimension} of {newest.concept}",
         why=f"There were {len(found)} conflicts about it in {WINDOW.days} days.",
         how="Name a dimension for what stands and one for what was said against it.",
-        at=event.at,
-        agent=event.agent,
-        session=event.session or "",
-        source=str(event.id),
+        **_from_event(event),
         type=ProposalType.DIMENSION_DECOMPOSITION,
         payload=payload,
         evidence={"conflicts": [str(each.id) for each in found]},
@@ -207,10 +206,7 @@ def misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]
         scope="memory",
         what=f"Put memory {memory} away",
         why=f"It was found contradicted from {len(causes)} causes.",
-        at=event.at,
-        agent=event.agent,
-        session=event.session or "",
-        source=str(event.id),
+        **_from_event(event),
         type=ProposalType.MEMORY_CHANGE,
         payload={"op": "archive", "ids": [str(memory)]},
         evidence={"memories": [str(memory)], "events": [str(event.id)]},

@@ -9,7 +9,7 @@ entry of a short list, so that tool output never becomes the wording of a propos
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
@@ -18,7 +18,7 @@ from uuid import UUID
 
 from festinger.events.event import Event
 from festinger.ids import SpaceId
-from festinger.memory.episodes.episode import Episode, EpisodeTurn, TurnRole
+from festinger.memory.episodes.episode import Episode, TurnRole
 from festinger.memory.episodes.store import find_episode, list_turns
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
@@ -124,27 +124,14 @@ def _failure_kind(text: str) -> str:
     if raised:
         # The last one escaped the traceback; those above it were caught on the way.
         return str(raised[-1])
-    readings: tuple[Callable[[str], str | None], ...] = (_parse_status, _parse_errno, _parse_phrase, _parse_exit)
-    return next((kind for read in readings if (kind := read(text))), PLAIN)
-
-
-def _parse_status(text: str) -> str | None:
-    found = _STATUS.search(text)
-    return f"HTTP {found[1]}" if found else None
-
-
-def _parse_errno(text: str) -> str | None:
-    found = _ERRNO.search(text)
-    return found[1] if found else None
-
-
-def _parse_phrase(text: str) -> str | None:
-    return next((name for name, pattern in _PHRASES.items() if pattern.search(text)), None)
-
-
-def _parse_exit(text: str) -> str | None:
+    if status := _STATUS.search(text):
+        return f"HTTP {status[1]}"
+    if errno := _ERRNO.search(text):
+        return errno[1]
+    if phrase := next((name for name, pattern in _PHRASES.items() if pattern.search(text)), None):
+        return phrase
     code = _find_exit_code(text)
-    return f"exit code {code}" if code else None
+    return f"exit code {code}" if code else PLAIN
 
 
 def _find_error_line(text: str) -> str:
@@ -187,7 +174,7 @@ async def find_tool_failures(deps: ProposalDeps, transaction: Transaction, event
     threshold = deps.terms(event.space).detectors.tool_failure.threshold
     if len(turns) < threshold:
         return []
-    tools = await _load_tools(transaction, event.space, episode, turns)
+    tools = await _load_tools(transaction, event.space, episode)
     results = [
         ToolResult(turn=each.turn_id, tool=tools[each.turn_id], text=each.content, at=each.at)
         for each in turns
@@ -234,14 +221,13 @@ def match_results_to_tools(
     return found
 
 
-async def _load_tools(
-    transaction: Transaction, space: SpaceId, episode: Episode, failed: Sequence[EpisodeTurn]
-) -> dict[UUID, str]:
-    every = [each for each in await list_turns(transaction, space, episode.id) if each.role is TurnRole.TOOL]
-    messages = await load_messages(transaction, space, [each.turn_id for each in every])
+async def _load_tools(transaction: Transaction, space: SpaceId, episode: Episode) -> dict[UUID, str]:
+    """Return the tool behind each tool turn of an episode, where it is known."""
+    turns = await list_turns(transaction, space, episode.id)
+    results = [each.turn_id for each in turns if each.role is TurnRole.TOOL]
+    messages = await load_messages(transaction, space, results)
     past = await recent_exchanges(transaction, space, episode.session_id, limit=MOST_EXCHANGES)
-    known = match_results_to_tools(messages, past, [each.turn_id for each in every])
-    return {each.turn_id: known[each.turn_id] for each in failed if each.turn_id in known}
+    return match_results_to_tools(messages, past, results)
 
 
 def _tool_failure_finding(episode: Episode, tool: str, kind: str, seen: Sequence[ToolResult]) -> DetectorFinding:

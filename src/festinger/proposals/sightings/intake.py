@@ -2,15 +2,15 @@
 
 One transaction, in this order: refuse bad input, answer repeats as before, find the proposal by fingerprint
 in any state, keep sightings of a suppressed one without counting them, follow duplicates to their root, then
-add the sighting and recount, or create a proposal. A model words things differently each time, so
-`submit_suggestion` first looks for an active proposal of the scope with the same meaning, even a decided one.
-If nobody can compare, it records anyway and counts that: similar proposals are paired later. Detectors use
-fixed wording and need only the fingerprint.
+add the sighting and recount, or create a proposal. Repeats of the same text by one cause share a row. A model
+words things differently each time, so `submit_suggestion` first looks for an active proposal of the scope with
+the same meaning, even a decided one. If nobody can compare, it records anyway and counts that: similar
+proposals are paired later. Detectors use fixed wording and need only the fingerprint.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from festinger.clock import iso
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.errors import PartlyEmbedded, ProposalRefused, ProviderDown, ProviderRefused, StoreDown
-from festinger.ids import SessionId, SpaceId, least_trusted
+from festinger.ids import SessionId, SpaceId, cause_columns, least_trusted
 from festinger.judge.model import JudgeStatement, PairFeatures, StatementPair
 from festinger.observability.metrics import (
     PROPOSALS_BLIND,
@@ -63,13 +63,9 @@ from festinger.proposals.sightings.recount import (
     VoteGroup,
     cause_to_json,
     count_votes,
-    emit_held,
-    emit_sighting_event,
-    find_recorded_sighting,
-    insert_sighting,
+    emit_proposal_event,
     is_over_vote_limit,
     recount,
-    save_sighting,
     vote_limits_for,
 )
 from festinger.proposals.sightings.similarity import HOLDS, ensure_vectors, judge_thresholds, usable_embedder
@@ -87,6 +83,8 @@ TRIES = 3
 """The first attempt, and two more if others changed the same rows at the same time."""
 
 MOST_SESSIONS = 1000
+RECENT_SOURCES = 64
+"""Recent sources remembered per row; an older one that repeats adds to the repeats, not to the votes."""
 
 
 async def record_sighting(
@@ -122,12 +120,13 @@ async def record_sighting_in(
     terms = deps.terms(space)
     validate_suggestion(suggestion, categories=terms.categories)
     clean = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
+    intake = _Intake(deps=deps, transaction=transaction, space=space, suggestion=clean)
     profile = FingerprintProfile(terms.profile)
     words = normalise(clean.what, profile)
     if reason := refusal_reason(what=clean.what, why=clean.why, how=clean.how, normalised=words):
-        return await _refuse(deps, transaction, space, clean, reason=reason)
+        return await intake.refuse(reason)
     if of is not None:
-        return await _add(deps, transaction, space, clean, found=await lock_proposal(transaction, space, of))
+        return await intake.add(await lock_proposal(transaction, space, of))
     key = compute_fingerprint(category=clean.category, scope=clean.scope, normalised=words)
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
     rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
@@ -135,20 +134,8 @@ async def record_sighting_in(
     if found is None:
         if rows:
             PROPOSALS_COLLISIONS.inc()
-        return await _create(deps, transaction, space, clean, fingerprint=key, profile=profile, normalised=words)
-    return await _add(deps, transaction, space, clean, found=found)
-
-
-async def _add(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, *, found: Proposal
-) -> SightingResult:
-    """Add a sighting to an existing proposal, depending on its state."""
-    root = await lock_root(transaction, space, found)
-    if (before := await find_recorded_sighting(transaction, space, suggestion, found)) is not None:
-        return _build_result(SightingStatus.AGAIN, before, root)
-    if root.is_suppressed(deps.clock()):
-        return await _suppress(deps, transaction, space, suggestion, found=found, root=root)
-    return await _merge(deps, transaction, space, suggestion, found=found, root=root)
+        return await intake.create(fingerprint=key, profile=profile, normalised=words)
+    return await intake.add(found)
 
 
 def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
@@ -173,60 +160,6 @@ async def _exclude_evaluation(transaction: Transaction, space: SpaceId, suggesti
     return replace(suggestion, uncounted=SightingExclusionReason.EVALUATION) if is_trial else suggestion
 
 
-async def _refuse(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, *, reason: str
-) -> SightingResult:
-    before = await find_recorded_sighting(transaction, space, suggestion, None)
-    if before is not None:
-        return SightingResult(result=SightingStatus.REFUSED, sighting=before, reason=reason)
-    kept = await save_sighting(
-        deps, transaction, space, suggestion, proposal=None, because=SightingExclusionReason.REFUSED
-    )
-    PROPOSALS_SIGHTINGS.labels("false").inc()
-    return SightingResult(result=SightingStatus.REFUSED, sighting=kept.id, reason=reason)
-
-
-async def _create(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, suggestion: Suggestion, **words: Any
-) -> SightingResult:
-    muted_until = await deps.muted_until(transaction, space, (suggestion.producer, suggestion.category))
-    votes = count_votes(first_votes(suggestion), vote_limits_for(deps.terms(space), suggestion.scope))
-    row = await transaction.one(
-        Q["add_proposal"],
-        space=space,
-        id=deps.new_id(),
-        category=suggestion.category,
-        scope=suggestion.scope,
-        type=suggestion.type,
-        what=suggestion.what,
-        why=suggestion.why,
-        how=suggestion.how,
-        payload=json.dumps(dict(suggestion.payload)),
-        target=json.dumps(dict(suggestion.target)),
-        held=HoldReason.PRODUCER_MUTED if muted_until else None,
-        held_until=muted_until,
-        producer=suggestion.producer,
-        at=deps.clock(),
-        seen_count=votes.seen_count,
-        days_seen=votes.days_seen,
-        first_seen=votes.first_seen,
-        last_seen=votes.last_seen,
-        priority=priority_of(votes.seen_count),
-        **words,
-    )
-    made = proposal_of(row)
-    kept = await insert_sighting(deps, transaction, space, suggestion, proposal=made, because=suggestion.uncounted)
-    is_vote = suggestion.uncounted is None
-    about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
-    await emit_sighting_event(deps, transaction, "proposal_created", suggestion.cause, made, **about)
-    if muted_until:
-        await emit_held(deps, transaction, made, HoldReason.PRODUCER_MUTED)
-    if deps.terms(space).suggest_merges:
-        await deps.ask(transaction, COMPARE, space=space)
-    PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
-    return _build_result(SightingStatus.CREATED, kept.id, made, counted=is_vote)
-
-
 def first_votes(suggestion: Suggestion) -> list[VoteGroup]:
     """Return the votes for a new proposal: one cause, or none."""
     if suggestion.uncounted is not None:
@@ -239,77 +172,178 @@ def first_votes(suggestion: Suggestion) -> list[VoteGroup]:
     ]
 
 
-async def _suppress(
-    deps: ProposalDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    suggestion: Suggestion,
-    *,
-    found: Proposal,
-    root: Proposal,
-) -> SightingResult:
-    because = suggestion.uncounted or SightingExclusionReason.SUPPRESSED
-    kept = await save_sighting(deps, transaction, space, suggestion, proposal=found, because=because)
-    if kept.is_again:
-        return _build_result(SightingStatus.AGAIN, kept.id, root)
-    await transaction.run(Q["said_once_more"], space=space, id=root.id)
-    assert root.suppressed_until is not None
-    await emit_sighting_event(
-        deps, transaction, "proposal_suppressed", suggestion.cause, root, until=iso(root.suppressed_until)
-    )
-    PROPOSALS_SIGHTINGS.labels("false").inc()
-    PROPOSALS_SUPPRESSED.inc()
-    return _build_result(SightingStatus.SUPPRESSED, kept.id, root)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Intake:
+    """A sanitized suggestion, in the transaction that records it."""
 
+    deps: ProposalDeps
+    transaction: Transaction
+    space: SpaceId
+    suggestion: Suggestion
 
-async def _merge(
-    deps: ProposalDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    suggestion: Suggestion,
-    *,
-    found: Proposal,
-    root: Proposal,
-) -> SightingResult:
-    reopens = root.state is ProposalState.REJECTED and suggestion.uncounted is None
-    if reopens:
-        row = await transaction.one(Q["reopen_proposal"], space=space, id=root.id, since=suggestion.at)
-        root = proposal_of(row)
-    family = await load_family(transaction, space, root.id)
-    sessions = await _sessions_counted(transaction, space, suggestion, root, family=family)
-    because = suggestion.uncounted
-    if because is None and is_over_vote_limit(
-        suggestion.cause.session, sessions, vote_limits_for(deps.terms(space), root.scope)
-    ):
-        because = SightingExclusionReason.FLOOD
-    kept = await save_sighting(deps, transaction, space, suggestion, proposal=found, because=because)
-    if kept.is_again:
-        return _build_result(SightingStatus.AGAIN, kept.id, root)
-    counted = await recount(deps, transaction, space, root, said=1, family=family)
-    is_vote = because is None and suggestion.cause.session not in sessions
-    about = {"seen_count": counted.seen_count, "counted": is_vote, "cause": cause_to_json(suggestion.cause)}
-    await emit_sighting_event(deps, transaction, "proposal_merged", suggestion.cause, counted, **about)
-    PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
-    PROPOSALS_MERGED.inc()
-    result = SightingStatus.SEEN_AFTER if root.state in DECIDED_FOR else SightingStatus.MERGED
-    return _build_result(SightingStatus.REOPENED if reopens else result, kept.id, counted, counted=is_vote)
+    async def refuse(self, reason: str) -> SightingResult:
+        id_ = await self._find_recorded(None)
+        if id_ is None:
+            id_, _ = await self._save(None, SightingExclusionReason.REFUSED)
+            PROPOSALS_SIGHTINGS.labels("false").inc()
+        return SightingResult(result=SightingStatus.REFUSED, sighting=id_, reason=reason)
 
+    async def create(self, **words: Any) -> SightingResult:
+        suggestion, terms = self.suggestion, self.deps.terms(self.space)
+        key = (suggestion.producer, suggestion.category)
+        muted_until = await self.deps.muted_until(self.transaction, self.space, key)
+        votes = count_votes(first_votes(suggestion), vote_limits_for(terms, suggestion.scope))
+        row = await self.transaction.one(
+            Q["add_proposal"],
+            space=self.space,
+            id=self.deps.new_id(),
+            category=suggestion.category,
+            scope=suggestion.scope,
+            type=suggestion.type,
+            what=suggestion.what,
+            why=suggestion.why,
+            how=suggestion.how,
+            payload=json.dumps(dict(suggestion.payload)),
+            target=json.dumps(dict(suggestion.target)),
+            held=HoldReason.PRODUCER_MUTED if muted_until else None,
+            held_until=muted_until,
+            producer=suggestion.producer,
+            at=self.deps.clock(),
+            seen_count=votes.seen_count,
+            days_seen=votes.days_seen,
+            first_seen=votes.first_seen,
+            last_seen=votes.last_seen,
+            priority=priority_of(votes.seen_count),
+            **words,
+        )
+        made = proposal_of(row)
+        id_ = await self._insert(self._columns(made, suggestion.uncounted))
+        about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
+        await self._tell("proposal_created", made, **about)
+        if muted_until:
+            why = HoldReason.PRODUCER_MUTED
+            await emit_proposal_event(self.deps, self.transaction, "proposal_held", made, why=why)
+        if terms.suggest_merges:
+            await self.deps.ask(self.transaction, COMPARE, space=self.space)
+        is_vote = suggestion.uncounted is None
+        PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
+        return _build_result(SightingStatus.CREATED, id_, made, counted=is_vote)
 
-async def _sessions_counted(
-    transaction: Transaction, space: SpaceId, suggestion: Suggestion, root: Proposal, *, family: list[UUID]
-) -> frozenset[SessionId]:
-    """Return the sessions of the same agent, day and origin that already have a vote."""
-    rows = await transaction.all(
-        Q["sessions_counted"],
-        space=space,
-        family=family,
-        agent=suggestion.cause.agent,
-        day=suggestion.cause.day,
-        origin=suggestion.cause.origin,
-        since=root.counted_since,
-        limit=MOST_SESSIONS,
-    )
-    return frozenset(row["session_id"] for row in rows)
+    async def add(self, found: Proposal) -> SightingResult:
+        """Add a sighting to an existing proposal, depending on its state."""
+        root = await lock_root(self.transaction, self.space, found)
+        if (before := await self._find_recorded(found)) is not None:
+            return _build_result(SightingStatus.AGAIN, before, root)
+        is_suppressed = root.is_suppressed(self.deps.clock())
+        return await (self._suppress(found, root) if is_suppressed else self._merge(found, root))
+
+    async def _suppress(self, found: Proposal, root: Proposal) -> SightingResult:
+        id_, is_again = await self._save(found, self.suggestion.uncounted or SightingExclusionReason.SUPPRESSED)
+        if is_again:
+            return _build_result(SightingStatus.AGAIN, id_, root)
+        await self.transaction.run(Q["said_once_more"], space=self.space, id=root.id)
+        assert root.suppressed_until is not None
+        await self._tell("proposal_suppressed", root, until=iso(root.suppressed_until))
+        PROPOSALS_SIGHTINGS.labels("false").inc()
+        PROPOSALS_SUPPRESSED.inc()
+        return _build_result(SightingStatus.SUPPRESSED, id_, root)
+
+    async def _merge(self, found: Proposal, root: Proposal) -> SightingResult:
+        because, session = self.suggestion.uncounted, self.suggestion.cause.session
+        reopens = root.state is ProposalState.REJECTED and because is None
+        if reopens:
+            since = self.suggestion.at
+            root = proposal_of(
+                await self.transaction.one(Q["reopen_proposal"], space=self.space, id=root.id, since=since)
+            )
+        family = await load_family(self.transaction, self.space, root.id)
+        sessions = await self._sessions_counted(root, family)
+        limits = vote_limits_for(self.deps.terms(self.space), root.scope)
+        if because is None and is_over_vote_limit(session, sessions, limits):
+            because = SightingExclusionReason.FLOOD
+        id_, is_again = await self._save(found, because)
+        if is_again:
+            return _build_result(SightingStatus.AGAIN, id_, root)
+        counted = await recount(self.deps, self.transaction, self.space, root, said=1, family=family)
+        is_vote = because is None and session not in sessions
+        cause = cause_to_json(self.suggestion.cause)
+        await self._tell("proposal_merged", counted, seen_count=counted.seen_count, counted=is_vote, cause=cause)
+        PROPOSALS_SIGHTINGS.labels(str(is_vote).lower()).inc()
+        PROPOSALS_MERGED.inc()
+        result = SightingStatus.SEEN_AFTER if root.state in DECIDED_FOR else SightingStatus.MERGED
+        return _build_result(SightingStatus.REOPENED if reopens else result, id_, counted, counted=is_vote)
+
+    async def _sessions_counted(self, root: Proposal, family: list[UUID]) -> frozenset[SessionId]:
+        """Return the sessions of the same agent, day and origin that already have a vote."""
+        by = self.suggestion.cause
+        rows = await self.transaction.all(
+            Q["sessions_counted"],
+            space=self.space,
+            family=family,
+            agent=by.agent,
+            day=by.day,
+            origin=by.origin,
+            since=root.counted_since,
+            limit=MOST_SESSIONS,
+        )
+        return frozenset(row["session_id"] for row in rows)
+
+    async def _find_recorded(self, proposal: Proposal | None) -> UUID | None:
+        """Find the sighting that the same event or call already recorded."""
+        row = await self.transaction.maybe(
+            Q["told_before"],
+            space=self.space,
+            producer=self.suggestion.producer,
+            source=self.suggestion.source,
+            proposal=proposal.id if proposal else None,
+            text=self.suggestion.what,
+        )
+        return row["id"] if row else None
+
+    async def _save(self, proposal: Proposal | None, because: SightingExclusionReason | None) -> tuple[UUID, bool]:
+        """Add a row, or count a repeat of an existing one; return its id and whether it was stored already."""
+        columns = self._columns(proposal, because)
+        before = await self.transaction.maybe(Q["same_words"], **columns) if proposal else None
+        if before is None:
+            return await self._insert(columns), False
+        if not before["is_again"]:
+            repeat = {"space": self.space, "id": before["id"], "source": self.suggestion.source}
+            await self.transaction.run(Q["say_again"], **repeat, at=self.suggestion.at, kept=RECENT_SOURCES)
+        return before["id"], before["is_again"]
+
+    async def _insert(self, columns: Mapping[str, Any]) -> UUID:
+        """Add a row for text not seen before."""
+        id_ = self.deps.new_id()
+        await self.transaction.run(
+            Q["add_sighting"],
+            **columns,
+            id=id_,
+            why=self.suggestion.why,
+            how=self.suggestion.how,
+            evidence=json.dumps(dict(self.suggestion.evidence)),
+            reflection=self.suggestion.reflection,
+            at=self.suggestion.at,
+        )
+        return id_
+
+    def _columns(self, proposal: Proposal | None, because: SightingExclusionReason | None) -> dict[str, Any]:
+        """Return the columns that identify a row: text, proposal, cause, and whether it counts."""
+        return {
+            "space": self.space,
+            "proposal": proposal.id if proposal else None,
+            **cause_columns(self.suggestion.cause),
+            "producer": self.suggestion.producer,
+            "text": self.suggestion.what,
+            "source": self.suggestion.source,
+            "because": because,
+        }
+
+    async def _tell(self, name: str, proposal: Proposal, **payload: Any) -> None:
+        by = self.suggestion.cause
+        payload["fingerprint"] = proposal.fingerprint
+        await emit_proposal_event(
+            self.deps, self.transaction, name, proposal, agent=by.agent, session=by.session or None, **payload
+        )
 
 
 def _build_result(result: SightingStatus, sighting: UUID, of: Proposal, *, counted: bool = False) -> SightingResult:

@@ -1,23 +1,20 @@
-"""Stores sightings and counts the distinct causes behind a proposal.
+"""Counts the distinct causes behind a proposal.
 
-Repeats of the same text by one cause share a row, and events already recorded are recognized. A cause has one
-vote however often it repeats, an agent has a few votes a day however many sessions it opens, and untrusted
-text can never carry a proposal alone. Whatever adds or moves sightings recounts here, in the caller's
-transaction.
+A cause has one vote however often it repeats, an agent has a few votes a day however many sessions it opens,
+and untrusted text can never carry a proposal alone. Whatever adds or moves sightings recounts here, in the
+caller's transaction.
 """
 
-import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Cause, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of, thresholds_for
-from festinger.proposals.model import DECIDED_FOR, HoldReason, Proposal, load_family, proposal_of
-from festinger.proposals.sightings.model import SightingExclusionReason, Suggestion
+from festinger.proposals.model import DECIDED_FOR, Proposal, load_family, proposal_of
 from festinger.records import row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
@@ -97,93 +94,7 @@ vote_group_of = row_mapper(VoteGroup, agent="agent_id")
 
 Q = queries_of("festinger.proposals")
 
-RECENT_SOURCES = 64
-"""Recent sources remembered per row; an older one that repeats adds to the repeats, not to the votes."""
 SHOWN_SESSION = 120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSighting:
-    id: UUID
-    is_again: bool = False
-    """Whether it was already stored, so that nothing was written."""
-
-
-async def find_recorded_sighting(
-    transaction: Transaction, space: SpaceId, suggestion: Suggestion, proposal: Proposal | None
-) -> UUID | None:
-    """Find the sighting that the same event or call already recorded."""
-    row = await transaction.maybe(
-        Q["told_before"],
-        space=space,
-        producer=suggestion.producer,
-        source=suggestion.source,
-        proposal=proposal.id if proposal else None,
-        text=suggestion.what,
-    )
-    return row["id"] if row else None
-
-
-async def save_sighting(
-    deps: ProposalDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    suggestion: Suggestion,
-    *,
-    proposal: Proposal | None,
-    because: SightingExclusionReason | None,
-) -> StoredSighting:
-    """Add a row, or count a repeat of an existing one."""
-    words = _sighting_columns(space, suggestion, proposal, because=because)
-    before = await transaction.maybe(Q["same_words"], **words) if proposal else None
-    if before is None:
-        return await insert_sighting(deps, transaction, space, suggestion, proposal=proposal, because=because)
-    if not before["is_again"]:
-        repeat = {"space": space, "id": before["id"], "source": suggestion.source}
-        await transaction.run(Q["say_again"], **repeat, at=suggestion.at, kept=RECENT_SOURCES)
-    return StoredSighting(id=before["id"], is_again=before["is_again"])
-
-
-async def insert_sighting(
-    deps: ProposalDeps,
-    transaction: Transaction,
-    space: SpaceId,
-    suggestion: Suggestion,
-    *,
-    proposal: Proposal | None,
-    because: SightingExclusionReason | None,
-) -> StoredSighting:
-    """Add a row for text not seen before."""
-    id_ = deps.new_id()
-    await transaction.run(
-        Q["add_sighting"],
-        **_sighting_columns(space, suggestion, proposal, because=because),
-        id=id_,
-        why=suggestion.why,
-        how=suggestion.how,
-        evidence=json.dumps(dict(suggestion.evidence)),
-        reflection=suggestion.reflection,
-        at=suggestion.at,
-    )
-    return StoredSighting(id=id_)
-
-
-def _sighting_columns(
-    space: SpaceId, suggestion: Suggestion, proposal: Proposal | None, *, because: SightingExclusionReason | None
-) -> dict[str, Any]:
-    """Return the columns that identify a row: text, proposal, cause, and whether it counts."""
-    return {
-        "space": space,
-        "proposal": proposal.id if proposal else None,
-        "agent": suggestion.cause.agent,
-        "session": suggestion.cause.session,
-        "day": suggestion.cause.day,
-        "origin": suggestion.cause.origin,
-        "producer": suggestion.producer,
-        "text": suggestion.what,
-        "source": suggestion.source,
-        "because": because,
-    }
 
 
 async def recount(
@@ -228,28 +139,26 @@ def vote_limits_for(settings: ProposalsSettings, scope: str) -> VoteLimits:
     return VoteLimits(per_agent_day=settings.max_causes_per_agent_day, min_seen=thresholds_for(settings, scope).causes)
 
 
-async def emit_sighting_event(
-    deps: ProposalDeps, transaction: Transaction, name: str, by: Cause, proposal: Proposal, /, **payload: Any
+async def emit_proposal_event(
+    deps: ProposalDeps,
+    transaction: Transaction,
+    name: str,
+    proposal: Proposal,
+    /,
+    *,
+    agent: AgentId | None = None,
+    session: SessionId | None = None,
+    **payload: Any,
 ) -> None:
-    """Emit an event about what a sighting did to a proposal."""
+    """Emit an event about a proposal, which the payload names."""
     await deps.outbox.emit(
         transaction,
         name,
         space=proposal.space_id,
         subject=event_subject(proposal.id),
-        agent=by.agent,
-        session=by.session or None,
-        payload={"proposal": str(proposal.id), "fingerprint": proposal.fingerprint, **payload},
-    )
-
-
-async def emit_held(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, why: HoldReason) -> None:
-    await deps.outbox.emit(
-        transaction,
-        "proposal_held",
-        space=proposal.space_id,
-        subject=event_subject(proposal.id),
-        payload={"proposal": str(proposal.id), "why": why},
+        agent=agent,
+        session=session,
+        payload={"proposal": str(proposal.id), **payload},
     )
 
 

@@ -38,7 +38,7 @@ from festinger.proposals.sightings.fingerprint import (
     normalised_words,
     suggest_relation,
 )
-from festinger.proposals.sightings.recount import emit_held, event_subject, recount
+from festinger.proposals.sightings.recount import emit_proposal_event, event_subject, recount
 from festinger.records import record_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -236,7 +236,7 @@ async def _hold_if_rejected(
     if row is None:
         return False
     held = await recount(deps, transaction, waiting.space_id, proposal_of(row))
-    await emit_held(deps, transaction, held, HoldReason.LIKE_REJECTED)
+    await emit_proposal_event(deps, transaction, "proposal_held", held, why=HoldReason.LIKE_REJECTED)
     return True
 
 

@@ -33,7 +33,7 @@ from festinger.proposals.model import (
     save_wording,
 )
 from festinger.proposals.producers import emit_producer_muted
-from festinger.proposals.sightings.recount import event_subject, recount
+from festinger.proposals.sightings.recount import emit_proposal_event, recount
 from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectResult, effect_for, null_follow_up
 from festinger.proposals.verdicts.reevaluation import start_reevaluation
 from festinger.proposals.verdicts.reviewers import require_reviewer
@@ -60,14 +60,8 @@ class VerdictContext:
         return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:
-        await self.review.deps.outbox.emit(
-            self.transaction,
-            name,
-            space=self.space,
-            subject=event_subject(self.proposal.id),
-            session=self.verdict.session,
-            payload={"proposal": str(self.proposal.id), **payload},
-        )
+        session = self.verdict.session
+        await emit_proposal_event(self.review.deps, self.transaction, name, self.proposal, session=session, **payload)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +256,7 @@ async def _undo_in(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, id_: UUID, *, by: str
 ) -> tuple[UndoApprovalResult, Afterwards]:
     found = await lock_proposal(transaction, space, id_)
-    row = await transaction.maybe(Q["effect_of_proposal"], space=space, id=id_)
+    row = await transaction.maybe(Q["effects_of"], space=space, proposal=id_, limit=1)
     if row is None or found.state not in (ProposalState.APPLIED, ProposalState.UNDONE):
         raise Refused("There is nothing of this that could be undone.", state=found.state.value)
     effect = effect_of(row)
@@ -274,13 +268,7 @@ async def _undo_in(
     now = review.deps.clock()
     row = await transaction.one(Q["mark_effect_undone"], space=space, id=effect.id, at=now, by=by)
     moved = await save_state(transaction, replace(found, state=ProposalState.UNDONE))
-    await review.deps.outbox.emit(
-        transaction,
-        "proposal_undone",
-        space=space,
-        subject=event_subject(id_),
-        payload={"proposal": str(id_), "by": by[:200]},
-    )
+    await emit_proposal_event(review.deps, transaction, "proposal_undone", moved, by=by[:200])
     await emit_producer_muted(review.deps, transaction, before=found, after=moved)
     PROPOSALS_UNDONE.inc()
     return UndoApprovalResult(proposal=moved, effect=effect_of(row)), afterwards

@@ -20,7 +20,6 @@ from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_VERDICTS
 from festinger.proposals.deps import ReviewDeps
 from festinger.proposals.model import (
-    Author,
     DecideResult,
     Proposal,
     ProposalType,
@@ -30,13 +29,13 @@ from festinger.proposals.model import (
     VerdictKind,
     VerdictResult,
     effect_of,
+    find_proposal,
     lock_proposal,
-    proposal_of,
     verdict_of,
 )
 from festinger.proposals.pairs import load_opposites
 from festinger.proposals.sightings.fingerprint import to_storable_text
-from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.sightings.recount import emit_proposal_event, event_subject
 from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, Afterwards
 from festinger.proposals.verdicts.reviewers import Reviewer, build_not_authorised, find_verified_reviewer, redeem_code
@@ -65,12 +64,10 @@ REFUSAL = "refusal"
 async def record_verdict(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput) -> Verdict:
     """Store a verdict. Raises `NotFound`, `Replayed`, and `NotAuthorised` if the author may not decide."""
     async with review.deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["find_proposal"], space=space, id=verdict_input.proposal)
-        if row is None:
-            raise NotFound(f"There is no proposal `{verdict_input.proposal}`.")
+        proposal = await find_proposal(transaction, space, verdict_input.proposal)
         await transaction.run(Q["lock_message"], space=space, channel=verdict_input.channel, ref=verdict_input.ref)
         before = await _find_repeated_verdict(transaction, space, verdict_input)
-        verdict = before or await _save_verdict(review, transaction, space, verdict_input, proposal_of(row))
+        verdict = before or await _save_verdict(review, transaction, space, verdict_input, proposal)
     if not verdict.verified:
         raise build_not_authorised(verdict_input.author)
     return verdict
@@ -98,10 +95,13 @@ async def close_verdict(
     *,
     result: str,
     error: FestingerError | None = None,
-) -> Verdict:
+) -> None:
     """Save the result of a verdict."""
-    kept = {REFUSAL: _error_to_json(error)} if error else {}
-    row = await transaction.one(
+    kept = {}
+    if error:
+        said = {"message": error.message, "hint": error.hint, "details": error.details}
+        kept[REFUSAL] = {"error": type(error).__name__, **said}
+    await transaction.run(
         Q["close_verdict"],
         space=space,
         id=verdict.id,
@@ -109,7 +109,6 @@ async def close_verdict(
         fields=json.dumps(dict(verdict.fields) | kept, default=str),
         at=review.deps.clock(),
     )
-    return verdict_of(row)
 
 
 def refusal_error(verdict: Verdict) -> FestingerError | None:
@@ -119,10 +118,6 @@ def refusal_error(verdict: Verdict) -> FestingerError | None:
         return None
     error: type[FestingerError] = getattr(errors, kept["error"], Refused)
     return error(kept["message"], hint=kept["hint"], **kept["details"])
-
-
-def _error_to_json(error: FestingerError) -> dict[str, Any]:
-    return {"error": type(error).__name__, "message": error.message, "hint": error.hint, "details": error.details}
 
 
 async def _find_repeated_verdict(
@@ -152,7 +147,7 @@ async def _save_verdict(
         id=review.deps.new_id(),
         proposal=verdict_input.proposal,
         kind=verdict_input.kind,
-        author=_author_name(reviewer, verdict_input.author),
+        author=reviewer.name if reviewer else to_storable_text(verdict_input.author.name)[:200] or "nobody",
         verified=reviewer is not None,
         channel=verdict_input.channel,
         ref=verdict_input.ref,
@@ -163,18 +158,15 @@ async def _save_verdict(
         result=None if reviewer else VerdictResult.UNVERIFIED,
     )
     verdict = verdict_of(row)
-    await review.deps.outbox.emit(
+    await emit_proposal_event(
+        review.deps,
         transaction,
         "verdict_received",
-        space=space,
-        subject=event_subject(proposal.id),
-        payload={
-            "proposal": str(proposal.id),
-            "verdict": verdict.kind.value,
-            "author": verdict.author,
-            "verified": verdict.verified,
-            "channel": verdict.channel,
-        },
+        proposal,
+        verdict=verdict.kind.value,
+        author=verdict.author,
+        verified=verdict.verified,
+        channel=verdict.channel,
     )
     return verdict
 
@@ -188,10 +180,6 @@ async def _identify_reviewer(
         return found
     has_code = await redeem_code(transaction, space, found, verdict_input.author.code)
     return found if has_code or proposal.type not in ONE_BY_ONE else None
-
-
-def _author_name(reviewer: Reviewer | None, author: Author) -> str:
-    return reviewer.name if reviewer else to_storable_text(author.name)[:200] or "nobody"
 
 
 LEFT_ALONE = timedelta(minutes=1)
@@ -318,12 +306,12 @@ async def _load_decision(review: ReviewDeps, space: SpaceId, id_: UUID, *, again
         verdict = await find_verdict(transaction, space, id_)
         if (error := refusal_error(verdict)) is not None:
             raise error
-        row = await transaction.one(Q["find_proposal"], space=space, id=verdict.proposal_id)
+        proposal = await find_proposal(transaction, space, verdict.proposal_id)
         effect = None
         if verdict.result == VerdictResult.APPLIED:
-            effect = await transaction.maybe(Q["effect_of_proposal"], space=space, id=verdict.proposal_id)
+            effect = await transaction.maybe(Q["effects_of"], space=space, proposal=verdict.proposal_id, limit=1)
     return DecideResult(
-        proposal=proposal_of(row),
+        proposal=proposal,
         verdict=verdict,
         result=verdict.result or "",
         effect=effect_of(effect) if effect else None,

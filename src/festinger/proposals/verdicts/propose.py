@@ -100,7 +100,7 @@ async def _promote_sighted(
         )
     if found.state is not ProposalState.WAITING:
         return found
-    target = found.target or await _load_target(review, transaction, space, found, by=by)
+    target = found.target or (await _look(review, transaction, space, found, by=by)).versions
     now = review.deps.clock()
     await save_wording(transaction, replace(found, target=target))
     moved = replace(found, state=ProposalState.PROMOTED, promoted_at=now, held=None, suppressed_until=None)
@@ -110,12 +110,12 @@ async def _promote_sighted(
     return kept
 
 
-async def _load_target(
+async def _look(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, by: str
-) -> dict[str, object]:
-    """Return the present versions of what the proposal would touch."""
+) -> EffectPreview:
+    """Preview what the proposal would touch, as it is now."""
     operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
-    return dict((await effect_for(review.effects, proposal.type).look(operation)).versions)
+    return await effect_for(review.effects, proposal.type).look(operation)
 
 
 Q = queries_of("festinger.proposals")
@@ -127,8 +127,7 @@ async def rebuild_proposal(review: ReviewDeps, space: SpaceId, proposal: UUID, *
         found = await lock_proposal(transaction, space, proposal)
         if found.state not in OPEN:
             raise AlreadyDecided(f"This proposal is {found.state.value} already.", state=found.state.value)
-        operation = EffectContext(transaction=transaction, space=space, proposal=found, by=by)
-        look = await effect_for(review.effects, found.type).look(operation)
+        look = await _look(review, transaction, space, found, by=by)
         if look.gone or look.is_done:
             raise Outdated("Nothing is left from which this could be made anew.", gone=list(look.gone), changed=[])
         payload = dict(found.payload) | dict(look.payload)
@@ -138,5 +137,4 @@ async def rebuild_proposal(review: ReviewDeps, space: SpaceId, proposal: UUID, *
 async def preview_effect(review: ReviewDeps, space: SpaceId, proposal: Proposal) -> EffectPreview:
     """Preview what an approval would do now, for the person who looks at the card."""
     async with review.deps.store.transaction() as transaction:
-        operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by="nobody")
-        return await effect_for(review.effects, proposal.type).look(operation)
+        return await _look(review, transaction, space, proposal, by="nobody")

@@ -29,7 +29,7 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.sightings.fingerprint import to_storable_text
 from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, ProposalSighting, sighting_of
-from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.sightings.recount import emit_proposal_event
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secrets import remove_secrets
@@ -154,12 +154,8 @@ async def _attach_thought(
     thought = {"kind": kind.value, "note": note, "at": iso(deps.clock()), **_sanitize(found)}
     payload = dict(proposal.payload) | {THOUGHTS: [*proposal.payload.get(THOUGHTS, []), thought]}
     words = {name: thought[name] for name in ("what", "how") if kind is VerdictKind.TOO_VAGUE and thought.get(name)}
-    await deps.outbox.emit(
-        transaction,
-        "proposal_reevaluated",
-        space=proposal.space_id,
-        subject=event_subject(proposal.id),
-        payload={"proposal": str(proposal.id), "n": proposal.reevaluations, "kind": kind.value},
+    await emit_proposal_event(
+        deps, transaction, "proposal_reevaluated", proposal, n=proposal.reevaluations, kind=kind.value
     )
     return replace(proposal, **words, state=ProposalState.PROMOTED, payload=payload)
 

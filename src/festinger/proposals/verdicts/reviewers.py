@@ -98,7 +98,8 @@ async def find_verified_reviewer(
     """Return the active reviewer that an author is proved to be; a new one with the right is enrolled."""
     if author.proof is IdentityProof.NONE:
         return None
-    found = next((each for each in await _load_reviewers(transaction, space) if each.is_known_as(author)), None)
+    reviewers = map(reviewer_of, await transaction.all(Q["reviewers"], space=space))
+    found = next((each for each in reviewers if each.is_known_as(author)), None)
     if found is None and author.proof in ENROLLED:
         found = await _enroll(deps, transaction, space, author)
     return found if found is not None and found.active else None
@@ -144,10 +145,6 @@ def validate_name(name: str) -> str:
     if not 1 <= len(plain) <= LONGEST_NAME:
         raise BadInput(f"A reviewer has a name of 1 to {LONGEST_NAME} characters.")
     return plain
-
-
-async def _load_reviewers(transaction: Transaction, space: SpaceId) -> list[Reviewer]:
-    return [reviewer_of(row) for row in await transaction.all(Q["reviewers"], space=space)]
 
 
 async def _find_by_name(transaction: Transaction, space: SpaceId, name: str) -> Reviewer | None:

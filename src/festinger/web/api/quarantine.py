@@ -83,7 +83,7 @@ async def reject_form(call: AdminCall) -> Response:
 
 async def quarantine_items(call: AdminCall, held: list[QuarantineEntry]) -> list[dict[str, Any]]:
     """Statements with the evidence for each."""
-    votes = await load_vote_counts(call.app.world.deps, call.space, held)
+    votes = await load_vote_counts(call.app.world.deps.store, call.space, held)
     return [_item(each, votes[each.id]) for each in held]
 
 
