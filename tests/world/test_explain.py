@@ -15,7 +15,7 @@ from festinger.world.explain import (
     ExplanationFact,
     explain_concept,
     filter_triples,
-    list_unexplained,
+    list_unexplained_names,
 )
 from festinger.world.state import apply_statement
 
@@ -85,10 +85,10 @@ async def test_without_a_model_a_name_is_wanted_and_nothing_fails(store: Store):
     written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=None)
 
     assert written == 0
-    assert [row["token"] for row in await list_unexplained(bench.deps, MAIN_SPACE)] == ["gnommoweb"]
+    assert [row["token"] for row in await list_unexplained_names(bench.deps, MAIN_SPACE)] == ["gnommoweb"]
     assert len(await events(store, "concept_wanted")) == 1
     await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
-    assert await list_unexplained(bench.deps, MAIN_SPACE) == []
+    assert await list_unexplained_names(bench.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("W-56")

@@ -19,7 +19,7 @@ from festinger.world.quarantine import (
     reject_entry,
 )
 from festinger.world.recall import SourceText
-from festinger.world.recollection import Claim, claim_origin
+from festinger.world.recollection import Claim, trace_claim_origin
 from festinger.world.state import apply_statement
 
 PAGE = "Acme is a vendor. Read on."
@@ -76,9 +76,9 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
         origin=Origin.MODEL,
     )  # fmt: skip
 
-    assert claim_origin(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
-    assert claim_origin(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
-    assert claim_origin(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
+    assert trace_claim_origin(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
+    assert trace_claim_origin(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
+    assert trace_claim_origin(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from tests.jobs.deps import MONDAY
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.replay import (
-    CauseStatement,
     EdgeCreation,
     EdgeOutcome,
     QuarantineVote,
+    StatementWithCause,
     carry_over_untraced,
     find_tipping_vote,
     replay_edge,
@@ -30,9 +30,9 @@ def hour(number: int) -> datetime:
     return MONDAY + timedelta(hours=number)
 
 
-def heard(number: int, origin: Origin = Origin.PERSON, **more: Any) -> CauseStatement:
+def heard(number: int, origin: Origin = Origin.PERSON, **more: Any) -> StatementWithCause:
     said: dict[str, Any] = {"is_isa": True, "confidence": 0.65, "source": EdgeSource.INFERRED} | more
-    return CauseStatement(cause=_cause(number, origin), at=hour(number), last_at=hour(number), **said)
+    return StatementWithCause(cause=_cause(number, origin), at=hour(number), last_at=hour(number), **said)
 
 
 def vote(number: int, text: str, **more: Any) -> QuarantineVote:
@@ -60,7 +60,7 @@ VOICES = st.lists(
 
 
 @given(VOICES)
-def test_an_edge_is_what_the_first_said_moved_by_each_of_the_others_in_order_of_time(voices: list[CauseStatement]):
+def test_an_edge_is_what_the_first_said_moved_by_each_of_the_others_in_order_of_time(voices: list[StatementWithCause]):
     first, *others = sorted(voices, key=lambda voice: voice.at)
 
     told = replay_edge(STATED, voices, (), is_believed=False)
@@ -82,13 +82,13 @@ def test_what_was_decided_begins_as_it_was_decided_unless_something_before_it_is
 
 def test_a_call_of_a_model_that_read_several_sessions_has_one_voice():
     written = [heard(0, writing="p"), heard(2, Origin.MODEL, writing="q")]
-    twice = [*written, *(CauseStatement(**_fields(each) | {"cause": _cause(9, each.origin)}) for each in written)]
+    twice = [*written, *(StatementWithCause(**_fields(each) | {"cause": _cause(9, each.origin)}) for each in written)]
 
     assert replay_edge(STATED, twice, (), is_believed=False) == replay_edge(STATED, written, (), is_believed=False)
 
 
-def _fields(voice: CauseStatement) -> dict[str, Any]:
-    return {name: getattr(voice, name) for name in CauseStatement.__slots__}
+def _fields(voice: StatementWithCause) -> dict[str, Any]:
+    return {name: getattr(voice, name) for name in StatementWithCause.__slots__}
 
 
 def test_inferred_outcomes_move_an_edge_by_their_span_at_most_until_somebody_speaks():

@@ -278,7 +278,7 @@ async def _failed(
             await deps.ask_to_write(transaction, space, subject.concept.id, tries=tries + 1, at=later)
 
 
-async def list_unexplained(deps: WorldDeps, space: SpaceId, *, limit: int = 100) -> list[dict[str, Any]]:
+async def list_unexplained_names(deps: WorldDeps, space: SpaceId, *, limit: int = 100) -> list[dict[str, Any]]:
     """List salient names that nobody has explained."""
     return await deps.store.all(Q["wanted"], space=space, limit=limit)
 

@@ -22,12 +22,12 @@ from festinger.world.recollection import (
     ParsedText,
     Recollection,
     build_recollection,
-    claim_origin,
     find_claims,
     find_countable_words,
     parse_text,
     sentence_at,
     tokenize_text,
+    trace_claim_origin,
 )
 
 SLICE_CHARS = 4096
@@ -129,7 +129,9 @@ class Recollector:
             session=scope.session,
             origin=source.origin,
             text_hash=hash_ignoring_numbers(source.text),
-            claims=[replace(claim, origin=claim_origin(source.origin, claim, unvouched=unvouched)) for claim in found],
+            claims=[
+                replace(claim, origin=trace_claim_origin(source.origin, claim, unvouched=unvouched)) for claim in found
+            ],
         )
 
     async def learn(

@@ -53,7 +53,7 @@ class Claim:
     is_retraction: bool = False
 
 
-def claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
+def trace_claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
     """Return the real origin of a claim: a model that repeats a page speaks for the page.
 
     `unvouched` are the words of tool and document texts of the same session.

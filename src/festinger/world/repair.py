@@ -40,8 +40,8 @@ from festinger.world.model import (
     is_replaceable,
 )
 from festinger.world.replay import (
-    CauseStatement,
     EdgeCreation,
+    StatementWithCause,
     Triple,
     carry_over_untraced,
     cause_statement_from_row,
@@ -408,7 +408,7 @@ async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
     return True
 
 
-async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[CauseStatement]) -> None:
+async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[StatementWithCause]) -> None:
     change = work.change
     row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
     is_common = change.deps.is_common(row["token"], change.terms.common_word_zipf)

@@ -46,7 +46,7 @@ class EdgeCreation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CauseStatement:
+class StatementWithCause:
     """A cause, with what it stated."""
 
     cause: Cause
@@ -123,8 +123,8 @@ def find_tipping_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> Qu
 
 
 def select_effective_causes(
-    heard: Iterable[CauseStatement], votes: Sequence[QuarantineVote], *, min_causes: int
-) -> list[CauseStatement]:
+    heard: Iterable[StatementWithCause], votes: Sequence[QuarantineVote], *, min_causes: int
+) -> list[StatementWithCause]:
     """Return the causes that made the edge or supported it afterwards, in order of time; empty if they would
     not have made it. What texts said before anybody vouched or there were enough of them was only a vote."""
     voices = sorted(heard, key=_time_order)
@@ -137,8 +137,8 @@ def select_effective_causes(
 
 
 def initial_edge(
-    birth: EdgeCreation, heard: Sequence[CauseStatement], *, is_believed: bool
-) -> tuple[UrdEdge, list[CauseStatement]]:
+    birth: EdgeCreation, heard: Sequence[StatementWithCause], *, is_believed: bool
+) -> tuple[UrdEdge, list[StatementWithCause]]:
     """Return the initial edge, and the causes that repeated it later."""
     if is_believed or not heard:
         return birth.edge, [each for each in heard if each.at > birth.at]
@@ -159,7 +159,7 @@ def initial_edge(
 
 
 def replay_edge(
-    birth: EdgeCreation, heard: Iterable[CauseStatement], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
+    birth: EdgeCreation, heard: Iterable[StatementWithCause], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
 ) -> UrdEdge:
     """Replay the edge from the remaining causes; `is_believed` lets it start as it was created."""
     voices = sorted(heard, key=_time_order)
@@ -168,7 +168,7 @@ def replay_edge(
     moves = [each for each in outcomes if each.moved and each.at >= start]
     counted: set[tuple[str, datetime]] = set()
     passive = 0.0
-    steps: list[CauseStatement | EdgeOutcome] = [*again, *moves]
+    steps: list[StatementWithCause | EdgeOutcome] = [*again, *moves]
     for each in sorted(steps, key=lambda step: step.at):
         if isinstance(each, EdgeOutcome):
             before = edge.confidence
@@ -180,7 +180,7 @@ def replay_edge(
     return edge._replace(last_confirmed=_last_confirmed(edge, voices, moves))
 
 
-def _time_order(heard: CauseStatement) -> tuple[datetime, bool, str, str]:
+def _time_order(heard: StatementWithCause) -> tuple[datetime, bool, str, str]:
     return heard.at, not heard.is_vouched, heard.cause.agent, heard.cause.session
 
 
@@ -196,7 +196,9 @@ def _confidence_after(edge: UrdEdge, found: EdgeOutcome, *, passive: float) -> f
     return min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN)
 
 
-def _last_confirmed(edge: UrdEdge, heard: Iterable[CauseStatement], outcomes: Iterable[EdgeOutcome]) -> datetime | None:
+def _last_confirmed(
+    edge: UrdEdge, heard: Iterable[StatementWithCause], outcomes: Iterable[EdgeOutcome]
+) -> datetime | None:
     acted = [each.at for each in outcomes if each.is_explicit and each.outcome is NoteOutcome.ACTED]
     moments = [each.last_at for each in heard] + acted
     return max([*moments, *([edge.last_confirmed] if edge.last_confirmed else [])], default=None)
@@ -237,7 +239,7 @@ async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> S
     return await change.transaction.all(Q[query], space=change.space, **triple_parameters(triple))
 
 
-async def load_cause_statements(change: WorldChange, triple: Triple) -> list[CauseStatement]:
+async def load_cause_statements(change: WorldChange, triple: Triple) -> list[StatementWithCause]:
     """Load who stated a triple."""
     return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
@@ -252,7 +254,7 @@ async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[EdgeOu
     return [edge_outcome_from_row(row) for row in await load_triple_rows(change, "outcomes_of_edge", triple)]
 
 
-async def load_effective_causes(change: WorldChange, triple: Triple) -> list[CauseStatement]:
+async def load_effective_causes(change: WorldChange, triple: Triple) -> list[StatementWithCause]:
     """Load the causes that would make the edge, in order of time; empty if they would not."""
     voices, votes = await load_cause_statements(change, triple), await load_votes(change, triple)
     return select_effective_causes(voices, votes, min_causes=change.terms.quarantine_min_causes)
@@ -296,8 +298,8 @@ def _moment(value: datetime | str) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
-def cause_statement_from_row(row: Mapping[str, Any]) -> CauseStatement:
-    return CauseStatement(
+def cause_statement_from_row(row: Mapping[str, Any]) -> StatementWithCause:
+    return StatementWithCause(
         cause=_cause(row),
         at=_moment(row["at"]),
         last_at=_moment(row["last_at"] or row["at"]),

@@ -9,7 +9,7 @@ from festinger.proposals.sightings.fingerprint import (
     ComparisonInput,
     PairRelation,
     PairSuggestion,
-    find_reversal,
+    describe_opposition,
     normalise,
     similarity_confidence,
     suggest_relation,
@@ -34,7 +34,7 @@ def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> P
 )
 def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str, b: str):
     assert like(a, b, said=says("same", 1.0)).relation is PairRelation.OPPOSITE
-    assert find_reversal(normalise(a), normalise(b)) and find_reversal(normalise(b), normalise(a))  # noqa: PT018
+    assert describe_opposition(normalise(a), normalise(b)) and describe_opposition(normalise(b), normalise(a))  # noqa: PT018
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str
 )
 def test_names_and_quantities_of_things_do_not_part_requests(a: str, b: str):
     assert like(a, b).relation is PairRelation.SAME
-    assert find_reversal(normalise(a), normalise(b)) == ""
+    assert describe_opposition(normalise(a), normalise(b)) == ""
 
 
 @pytest.mark.parametrize(

@@ -234,7 +234,7 @@ def suggest_relation(
     a: ComparisonInput, b: ComparisonInput, judgement: Judgement, *, similarity: float, bar: float
 ) -> PairSuggestion:
     """Suggest a relation for two proposals at least as similar as `bar`, given the judgment."""
-    if turned := find_reversal(a.normalised, b.normalised):
+    if turned := describe_opposition(a.normalised, b.normalised):
         return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=SUREST, why=turned)
     if judgement.relation is Relation.CONTRADICTS and judgement.confidence >= ACCEPT:
         return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=judgement.confidence, why=judgement.reasoning)
@@ -256,7 +256,7 @@ def similarity_confidence(similarity: float, *, bar: float) -> float:
     return round(ACCEPT + (SUREST - ACCEPT) * min(1.0, max(0.0, share)), 4)
 
 
-def find_reversal(a: str, b: str) -> str:
+def describe_opposition(a: str, b: str) -> str:
     """Say how two normalized texts oppose each other; empty if they do not."""
     left, right = normalised_words(a), normalised_words(b)
     if any(DENIED + word in right for word in left) or any(DENIED + word in left for word in right):

@@ -27,7 +27,7 @@ from festinger.world.decisions import (
     decide_conflict,
     undo_conflict_decision,
 )
-from festinger.world.explain import list_unexplained
+from festinger.world.explain import list_unexplained_names
 from festinger.world.learn import NEW, FactResult, fact_result_json, iknowthat
 from festinger.world.model import StatementEffect
 from festinger.world.query import Neighborhood, build_concept_report, concept_report_json, load_neighborhood
@@ -202,7 +202,7 @@ async def show_graph(call: AdminCall) -> Response:
 @ROUTES.add("GET", "/admin/api/wanted", AccessScope.READ)
 async def list_wanted_words(call: AdminCall) -> Response:
     """Names that stand out and that nobody has explained."""
-    found = await list_unexplained(call.app.world.deps, call.space, limit=parse_limit(call.request))
+    found = await list_unexplained_names(call.app.world.deps, call.space, limit=parse_limit(call.request))
     return json_response({"items": [wanted_json(row) for row in found], "next": None})
 
 

@@ -24,7 +24,7 @@ from festinger.web.api.world import DEEPEST, find_neighbourhood, parse_depth, wa
 from festinger.web.auth import AccessScope
 from festinger.web.render import redirect_to, render_page
 from festinger.web.route import AdminCall, RouteTable, json_response
-from festinger.world.explain import list_unexplained
+from festinger.world.explain import list_unexplained_names
 from festinger.world.learn import iknowthat
 from festinger.world.quarantine import find_quarantine_entry, load_quarantine
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
@@ -184,7 +184,9 @@ async def _data(call: AdminCall) -> tuple[dict[str, Any], Neighborhood | None]:
         "found": asdict(found) if found else None,
         "quarantine": await _quarantine(call),
         "decided": await _decided(call),
-        "wanted": [wanted_json(row) for row in await list_unexplained(call.app.world.deps, call.space, limit=SHOWN)],
+        "wanted": [
+            wanted_json(row) for row in await list_unexplained_names(call.app.world.deps, call.space, limit=SHOWN)
+        ],
     }
     return data, found
 
