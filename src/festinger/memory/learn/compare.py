@@ -41,7 +41,13 @@ from festinger.judge.model import (
 from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH
 from festinger.judge.pair_reader import NAME as READER
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.candidates import CandidateComparison, LearnCandidate, PendingMemory, is_worth_judging
+from festinger.memory.learn.candidates import (
+    CandidateComparison,
+    LearnCandidate,
+    PendingMemory,
+    are_different_episodes,
+    is_worth_judging,
+)
 from festinger.memory.learn.statement import LearnRequest, Statement, has_hidden_text
 from festinger.memory.model import Kind, Memory, Status, comparable_kinds, memory_from_row
 from festinger.memory.vectors import StatementVectors
@@ -112,11 +118,6 @@ async def _build_pairs(
 ) -> list[tuple[LearnCandidate, StatementPair]]:
     """Build the pairs of a statement that are worth judging."""
     near = _filter_worth_judging(pending, pending.candidates)
-    if pending.statement.request.origin not in WRITTEN:
-        # The words of news can be far from what they replace: `we switched to Flux`, and Argo is gone.
-        known = {each.memory.id for each in near}
-        closest = sorted(pending.candidates, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
-        near += [each for each in closest if (each.similarity or 0.0) >= NEAR_ENOUGH and each.memory.id not in known]
     subjects = await match_subjects(deps, pending.statement, near)
     opposed = await compute_oppositions(deps, space, near, pending.vectors)
     return [
@@ -143,7 +144,25 @@ def compare_by_rules(
 
 def _filter_worth_judging(pending: PendingMemory, candidates: Sequence[LearnCandidate]) -> list[LearnCandidate]:
     check = pending.bars.check
-    return [each for each in candidates if is_worth_judging(pending.statement, each, check)][:MOST_JUDGED]
+    near = [each for each in candidates if is_worth_judging(pending.statement, each, check)]
+    return [*near, *_filter_worth_reading(pending, candidates, near)][:MOST_JUDGED]
+
+
+def _filter_worth_reading(
+    pending: PendingMemory, candidates: Sequence[LearnCandidate], near: Sequence[LearnCandidate]
+) -> list[LearnCandidate]:
+    """Find what is left of the closest few to what a person said. The words of news can be far from what they
+    replace: `we switched to Flux`, and Argo is gone."""
+    if pending.statement.request.origin in WRITTEN or pending.bars.check is None:
+        return []
+    scored = [each for each in candidates if (each.similarity or 0.0) >= NEAR_ENOUGH]
+    closest = sorted(scored, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
+    known = {each.memory.id for each in near}
+    return [
+        each
+        for each in closest
+        if each.memory.id not in known and not are_different_episodes(pending.statement, each.memory)
+    ]
 
 
 def _build_comparison(
