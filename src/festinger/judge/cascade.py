@@ -207,7 +207,7 @@ async def judge_quickly(
         DEGRADED.labels(what="judge").inc()
         return judged
     for at, by_reader, seen in zip(places, read, compared, strict=True):
-        judged[at] = _weigh_reader(judged[at], accept_if_sure(by_reader, accept=accept), seen)
+        judged[at] = _weigh_reader(judged[at], by_reader, seen, accept=accept)
     return judged
 
 
@@ -243,14 +243,16 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     return unsure_judgement(said.judge, why, guards=said.guards)
 
 
-def _weigh_reader(said: Judgement, by_reader: Judgement, compared: ReadingComparison) -> Judgement:
+def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:
     """Settle between rules and the reader, who is right more often where both are sure.
 
     It cannot tell a synonym from an opposite where a single phrase differs, nor whether two statements about any
     of a kind are about the same one, nor what can never change; there it needs the support of rules.
     """
+    by_reader = accept_if_sure(read, accept=accept)
     if not by_reader.final:
-        return said if said.final and not said.tentative else by_reader
+        agrees = read.relation is said.relation is Relation.UNRELATED
+        return said if said.final and (agrees or not said.tentative) else by_reader
     is_any = names_nobody(compared.old) and names_nobody(compared.new)
     is_opposed = said.final and said.relation is Relation.CONTRADICTS
     if by_reader.relation is Relation.UNRELATED:

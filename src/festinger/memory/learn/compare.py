@@ -38,7 +38,7 @@ from festinger.judge.model import (
     StatementPair,
     person_judgement,
 )
-from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH
+from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH, says_much
 from festinger.judge.pair_reader import NAME as READER
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import (
@@ -153,7 +153,8 @@ def _filter_worth_reading(
 ) -> list[LearnCandidate]:
     """Find what is left of the closest few to what a person said. The words of news can be far from what they
     replace: `we switched to Flux`, and Argo is gone."""
-    if pending.statement.request.origin in WRITTEN or pending.bars.check is None:
+    statement = pending.statement
+    if statement.request.origin in WRITTEN or pending.bars.check is None or says_much(statement.text):
         return []
     scored = [each for each in candidates if (each.similarity or 0.0) >= NEAR_ENOUGH]
     closest = sorted(scored, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
@@ -161,7 +162,9 @@ def _filter_worth_reading(
     return [
         each
         for each in closest
-        if each.memory.id not in known and not are_different_episodes(pending.statement, each.memory)
+        if each.memory.id not in known
+        and not says_much(each.memory.content)
+        and not are_different_episodes(statement, each.memory)
     ]
 
 
