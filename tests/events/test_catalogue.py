@@ -37,7 +37,7 @@ ROOMS = {
 def events_section(file: str) -> str:
     text = (SPEC / f"{file}.md").read_text(encoding="utf-8")
     parts = re.split(r"^## ", text, flags=re.MULTILINE)
-    return next(part for part in reversed(parts) if re.match(r"(\d+\.? )?Events", part))
+    return next((part for part in reversed(parts) if re.match(r"(\d+\.? )?Events", part)), "")
 
 
 def promised(file: str) -> dict[str, set[str]]:
