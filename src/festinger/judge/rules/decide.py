@@ -427,4 +427,4 @@ def names_nobody(reading: StatementReading) -> bool:
     return bool(reading.words) and (reading.words[0] in _ANY or reading.words[0] in SMALL_NUMBERS)
 
 
-_ANY = frozenset({"a", "an", "some", "there", "nobody", "somebody", "people"})
+_ANY = load_members("grammar", "anyone")

@@ -17,8 +17,9 @@ from itertools import takewhile
 
 from festinger.judge.model import Guard, JudgeStatement, PairFeatures, Slot
 from festinger.judge.rules.opposites import exclusive_kind, is_opposite
-from festinger.judge.rules.parse import StatementReading
+from festinger.judge.rules.parse import StatementReading, without_possessive
 from festinger.judge.rules.quantities import PLAIN
+from festinger.judge.rules.words import load_members
 
 LONGEST_PHRASE = 4
 """Words of a phrase that may be the opposite of another."""
@@ -248,7 +249,7 @@ def _has_swapped_names(old: StatementReading, new: StatementReading) -> bool:
 
 def _participants(reading: StatementReading, names: frozenset[str]) -> list[str]:
     """Return the names in order, without those of places and times (`in Lyon`)."""
-    words = [_bare(word) for word in reading.words]
+    words = [without_possessive(word) for word in reading.words]
     named = [word for before, word in zip(["", *words], words, strict=False) if before not in _WHERE]
     return list(dict.fromkeys(word for word in named if word in names))
 
@@ -257,12 +258,8 @@ def _turns(reading: StatementReading) -> int:
     return sum(word in _TURNING or word.endswith("'s") for word in reading.words)
 
 
-def _bare(word: str) -> str:
-    return word.removesuffix("'s")
-
-
-_WHERE = frozenset({"in", "on", "at", "for", "since", "until", "near"})
-_TURNING = frozenset({"by", "from", "of"})
+_WHERE = load_members("grammar", "where")
+_TURNING = load_members("grammar", "turning")
 
 
 def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:

@@ -104,14 +104,16 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
-        content=tuple(stem(_bare(word)) for word in small if _is_content(word)),
-        gist=tuple(_bare(word) for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
+        content=tuple(stem(without_possessive(word)) for word in small if _is_content(word)),
+        gist=tuple(without_possessive(word) for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
         amounts=amounts,
         negations=_negations(small),
         quantifiers=_quantifiers(written),
         names=_names(written, starts),
         capitalized=frozenset(
-            _bare(word) for word, first in zip(small, starts, strict=True) if first and word not in FUNCTION_WORDS
+            without_possessive(word)
+            for word, first in zip(small, starts, strict=True)
+            if first and word not in FUNCTION_WORDS
         ),
         persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
@@ -138,7 +140,7 @@ def _starts_sentence(text: str, at: int) -> bool:
     return at == 0 or _SENTENCE_END.search(text[max(0, at - 4) : at]) is not None
 
 
-def _bare(word: str) -> str:
+def without_possessive(word: str) -> str:
     return word.removesuffix("'s").removesuffix("'")
 
 
@@ -148,7 +150,7 @@ def _is_content(word: str) -> bool:
         and word not in _OF_CHANGE
         and not word.endswith("n't")
         and word not in load_words("negations")
-        and _bare(word) not in FUNCTION_WORDS
+        and without_possessive(word) not in FUNCTION_WORDS
         and not word[0].isdigit()
     )
 
@@ -205,7 +207,7 @@ def _spaced(name: str) -> tuple[str, ...]:
 def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
     found = set()
     for at, word in enumerate(written):
-        small = _bare(word.casefold())
+        small = without_possessive(word.casefold())
         names = (
             _IDENTIFIER.match(small)
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
@@ -222,7 +224,7 @@ def _is_version(small: str, *, before: str) -> bool:
 
 
 def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
-    small = _bare(written[at].casefold())
+    small = without_possessive(written[at].casefold())
     if small in FUNCTION_WORDS or small.partition("'")[0] in _PRONOUNS:
         return False
     if not starts:

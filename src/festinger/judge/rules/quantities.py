@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
+from festinger.judge.rules.words import load_members
 from festinger.text.words import SMALL_NUMBERS, TENS
 
 PLAIN = ""
@@ -47,30 +48,9 @@ _WORDS: Mapping[str, float] = {
     "dozen": 12,
 }
 _TIMES = {"twice": 2.0, "thrice": 3.0}
+NO_HOUR = 25
 _SINGLE = frozenset({"a", "an", "one"})
-_BEFORE_SPAN = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "lasts",
-        "takes",
-        "in",
-        "within",
-        "after",
-        "for",
-        "about",
-        "than",
-        "most",
-        "least",
-        "of",
-        "every",
-        "only",
-        "another",
-        "almost",
-        "nearly",
-    ]
-)
+_BEFORE_SPAN = load_members("grammar", "spanning")
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
@@ -226,9 +206,8 @@ def _clock(found: re.Match[str], days: set[str]) -> str:
         hour, minute = (0, 0) if part["name"] == "midnight" else (12, 0)
     elif part["fraction"]:
         minute = 30 if part["fraction"] == "half" else 15
-        hour = (
-            int(part["h4"]) if part["h4"].isdigit() else int(_WORDS.get(part["h4"], 1 if part["h4"] == "one" else 25))
-        )
+        named = part["h4"]
+        hour = int(named) if named.isdigit() else SMALL_NUMBERS.index(named) if named in SMALL_NUMBERS else NO_HOUR
         hour, minute = (hour, minute) if part["side"] == "past" else (hour - 1, 60 - minute)
     else:
         hour, minute = int(part["h"] or part["h2"] or part["h3"]), int(part["min"] or 0)

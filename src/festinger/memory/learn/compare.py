@@ -118,6 +118,7 @@ async def _build_pairs(
 ) -> list[tuple[LearnCandidate, StatementPair]]:
     """Build the pairs of a statement that are worth judging."""
     near = _filter_worth_judging(pending, pending.candidates)
+    near += _filter_worth_reading(pending, near)
     subjects = await match_subjects(deps, pending.statement, near)
     opposed = await compute_oppositions(deps, space, near, pending.vectors)
     return [
@@ -144,19 +145,16 @@ def compare_by_rules(
 
 def _filter_worth_judging(pending: PendingMemory, candidates: Sequence[LearnCandidate]) -> list[LearnCandidate]:
     check = pending.bars.check
-    near = [each for each in candidates if is_worth_judging(pending.statement, each, check)]
-    return [*near, *_filter_worth_reading(pending, candidates, near)][:MOST_JUDGED]
+    return [each for each in candidates if is_worth_judging(pending.statement, each, check)][:MOST_JUDGED]
 
 
-def _filter_worth_reading(
-    pending: PendingMemory, candidates: Sequence[LearnCandidate], near: Sequence[LearnCandidate]
-) -> list[LearnCandidate]:
+def _filter_worth_reading(pending: PendingMemory, near: Sequence[LearnCandidate]) -> list[LearnCandidate]:
     """Find what is left of the closest few to what a person said. The words of news can be far from what they
     replace: `we switched to Flux`, and Argo is gone."""
     statement = pending.statement
     if statement.request.origin in WRITTEN or pending.bars.check is None or says_much(statement.text):
         return []
-    scored = [each for each in candidates if (each.similarity or 0.0) >= NEAR_ENOUGH]
+    scored = [each for each in pending.candidates if (each.similarity or 0.0) >= NEAR_ENOUGH]
     closest = sorted(scored, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
     known = {each.memory.id for each in near}
     return [
