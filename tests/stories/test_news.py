@@ -31,9 +31,11 @@ async def test_news_replace_what_they_concern_and_a_repeat_becomes_one_memory(
             replaced = {text: (await memory.learn(text)).superseded for text in NEWS}
             again = await memory.learn("I have a peanut allergy")
             beside = [await memory.learn(text) for text in BESIDE]
+            home = await memory.recall("Where do I live?", limit=1)
 
     ids = [each.id for each in known if each]
     assert replaced == {text: (ids[place],) for text, place in NEWS.items()}
     assert again.memory is not None
     assert again.memory.id == ids[3]
     assert [each.superseded for each in beside] == [(), ()]
+    assert [item.text for item in home.items] == ["Since June I'm in Bologna"], "found by the words of what it replaced"

@@ -10,6 +10,7 @@ vectors are made in batches, newest first, and each affected memory is rechecked
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from festinger.ids import MemoryId, Scope, SpaceId
@@ -323,7 +324,7 @@ async def embed_missing_memories(deps: MemoryDeps, space: SpaceId, *, report: Re
         return 0
     while True:
         rows = await deps.store.all(Q["unembedded"], space=space, model=embedder.name, limit=BATCH)
-        made = await _embed_batch(deps, [memory_from_row(row) for row in rows])
+        made = await _embed_batch(deps, rows)
         done += made
         await report(done)
         # A text that cannot be embedded now does not block others: the next run retries it.
@@ -331,7 +332,8 @@ async def embed_missing_memories(deps: MemoryDeps, space: SpaceId, *, report: Re
             return done
 
 
-async def _embed_batch(deps: MemoryDeps, memories: list[Memory]) -> int:
+async def _embed_batch(deps: MemoryDeps, rows: Sequence[Mapping[str, Any]]) -> int:
+    memories = [memory_from_row(row) for row in rows]
     vectors = await embed_texts(deps, [build_embedding_input(memory) for memory in memories])
     pairs = [(memory, made) for memory, made in zip(memories, vectors, strict=True) if made is not None]
     if not pairs:
@@ -339,6 +341,8 @@ async def _embed_batch(deps: MemoryDeps, memories: list[Memory]) -> int:
     async with deps.store.transaction() as transaction:
         for memory, made in pairs:
             await store_vectors(deps, transaction, memory, made)
+    was_compared = {row["id"] for row in rows if row["was_compared"]}
     for memory, _ in reversed(pairs):
-        await recheck_memory(deps, memory.space_id, memory.id)
+        if memory.id not in was_compared:
+            await recheck_memory(deps, memory.space_id, memory.id)
     return len(pairs)

@@ -231,9 +231,13 @@ where %(is_bare)s and v.space_id = %(space)s and v.memory_id = %(memory)s and v.
   and v.purpose = 'compare';
 
 -- name: unembedded
--- Memories without a vector of a model to search by or to compare with, of these words and in this context; the
--- newest day first, and of a day the heaviest.
-select m.* from memory m
+-- Memories without a vector of a model to search by or to compare with, of these words and in this context, and whether
+-- it is only the context that changed; the newest day first, and of a day the heaviest.
+select m.*, exists (
+    select 1 from memory_vector v
+    where v.space_id = m.space_id and v.memory_id = m.id and v.model = %(model)s and (v.is_bare or v.purpose = 'compare')
+      and v.text_hash = sha256(convert_to(m.content, 'UTF8'))) as was_compared
+from memory m
 where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
   and 2 > (
       select coalesce(sum(case when v.is_bare then 2 else 1 end), 0) from memory_vector v
@@ -291,7 +295,7 @@ returning *;
 
 -- name: reword
 -- Gives a memory other words.
-update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+update memory set content = %(content)s, compressed = null, fold = %(fold)s,
     gist = %(gist)s, subject = %(subject)s, subject_key = %(subject_key)s, attribute_key = %(attribute_key)s,
     value_key = %(value_key)s, version = version + 1, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s
@@ -780,7 +784,7 @@ with said as (
     update memory_sighting set wording = %(content)s
     where space_id = %(space)s and memory_id = %(id)s and source = %(source)s
 )
-update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+update memory set content = %(content)s, compressed = null, fold = %(fold)s,
     gist = %(gist)s, subject = null, subject_key = null, attribute_key = null, value_key = null,
     version = version + 1, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s and source = %(source)s;
@@ -1207,7 +1211,7 @@ where space_id = %(space)s and id = %(id)s;
 
 -- name: found_anew
 -- Lets another sighting be the one by which a memory began.
-update memory set content = %(content)s, content_contextualized = null, compressed = null, fold = %(fold)s,
+update memory set content = %(content)s, compressed = null, fold = %(fold)s,
     gist = %(gist)s, subject = %(subject)s, subject_key = %(subject_key)s, attribute_key = %(attribute_key)s,
     value_key = %(value_key)s, origin = %(origin)s, trust = %(trust)s, source = %(source)s,
     session_id = nullif(%(session)s::text, ''), created_at = %(at)s, version = version + 1, updated_at = %(at)s

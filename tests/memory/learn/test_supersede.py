@@ -1,15 +1,19 @@
 """What becomes of a memory that something newer replaces, and how that is taken back."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from tests.jobs.deps import rows
+from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import DAY, Mind, changed, events, known, memories, now, says, texts
 
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import MemoryChangeOp, list_changes
-from festinger.memory.edit import restore, supersede
+from festinger.memory.edit import edit, restore, supersede
+from festinger.memory.erasure.erase import forget
+from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Action, Status
 from festinger.memory.query import MemoryFilter, find_current, get_memory, load_history, page_memories
@@ -220,3 +224,33 @@ async def test_the_future_is_not_asked_for_and_others_are_not_seen(store: Store)
     with pytest.raises(NotFound):
         await get_memory(mind.deps, mind.place(agent="a"), known(mine), as_of=mind.hands.now - DAY)
     assert (await get_memory(mind.deps, mind.place(agent="a"), known(mine), as_of=mind.hands.now)).id == known(mine)
+
+
+async def searched_as(store: Store, learned: Learned) -> str | None:
+    [row] = await rows(store, "select content_contextualized from memory where id = %(id)s", id=known(learned))
+    return row["content_contextualized"]
+
+
+async def test_a_memory_is_searched_with_the_words_of_its_line_for_as_long_as_they_stand(store: Store, tmp_path: Path):
+    huge = "The server has 64 GB"
+    mind = Mind(store, near={SMALL: 1.0, LARGE: 0.97, huge: 0.97})
+    first, second, third = [await mind.learn(text) for text in (SMALL, LARGE, huge)]
+    assert (second.action, third.action) == (Action.SUPERSEDED, Action.SUPERSEDED)
+
+    assert await searched_as(store, first) is None
+    assert await searched_as(store, third) == f"{SMALL}\n{LARGE}\n{huge}"
+    await edit(mind.deps, MAIN_SPACE, known(third), "The server has 128 GB", by="ada")
+    assert await searched_as(store, third) == f"{SMALL}\n{LARGE}\nThe server has 128 GB"
+    await forget(
+        eraser_of(mind, ledger_in(tmp_path)), MAIN_SPACE, Selector(ids=(known(first),)), by="ada", reason="private"
+    )
+    assert await searched_as(store, third) == f"{LARGE}\nThe server has 128 GB"
+
+
+async def test_an_undone_replacement_takes_its_words_along(store: Store):
+    mind, _, new = await more_ram(store)
+    assert await searched_as(store, new) == f"{SMALL}\n{LARGE}"
+
+    await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
+
+    assert await searched_as(store, new) is None

@@ -26,6 +26,7 @@ from festinger.memory.changes import (
 )
 from festinger.memory.confidence import merge_weights
 from festinger.memory.deps import MemoryDeps
+from festinger.memory.jobs import EMBED
 from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
 from festinger.observability.metrics import MEMORY_SUPERSEDED
 from festinger.store.pool import Transaction
@@ -90,6 +91,8 @@ async def supersede_all(
         await _emit_superseded(
             deps, transaction, space, old=each, new=new.id, change=change, judgements=judgements or {}
         )
+    # It is searched with the words of what it replaced from now on; its vector follows.
+    await deps.ask(transaction, EMBED, space=space)
     MEMORY_SUPERSEDED.inc(len(ids))
     return fresh, change
 
