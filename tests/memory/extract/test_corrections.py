@@ -18,6 +18,7 @@ DOCTOR = "My doctor is Anna Mayer"
         ("*Meyer, with an e", DOCTOR, "My doctor is Anna Meyer"),
         ("Hmm wait, it's at 15:30.", "The call starts at 14:30", "The call starts at 15:30"),
         ("make that three cats, we got one more", "We have two cats and 4 fish", "We have three cats and 4 fish"),
+        ("oh no, I looked at last year's sheet! It's 640 seats", "The hall has 610 seats", "The hall has 640 seats"),
         ("it's now 9090", "Metrics are on 9000", "Metrics are on 9090"),
     ],
 )
@@ -35,9 +36,10 @@ def test_a_value_of_the_same_form_takes_the_place_of_the_old_one(said: str, earl
         ("it's 5 pm here", "The office is on floor 3"),
         ("actually, could you make it 3 lines?", PORT),
         ("It works now, thanks!", PORT),
+        ("Wait, I have a question first. It's about the 3 nodes, why are they slow?", PORT),
         ("no, I meant the other file", PORT),
     ],
-    ids=["own subject", "no value", "no change", "question", "no value either", "other file"],
+    ids=["own subject", "no value", "no change", "question", "no value either", "question too", "other file"],
 )
 def test_what_speaks_of_something_else_corrects_nothing(said: str, earlier: str):
     assert find_corrections(said, [earlier]) == []

@@ -94,13 +94,22 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
 
 
 def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
-    """Yield clauses that begin like a correction, with and without the marker."""
+    """Yield clauses that begin like a correction, with and without the marker.
+
+    After one that does, the next may say what is right: `wait no, I misread it! It's the 19th`.
+    """
+    is_marked = False
     for clause in split_clauses(message):
         if clause.text.endswith("?") or len(split_words(clause.text)) > LONGEST:
             continue
         mark = _MARK.match(clause.text)
         text = clause.text[mark.end() :] if mark else clause.text
-        points_back = _BACK.match(text) is not None and _CHANGES.search(text) is not None
+        back = _BACK.match(text)
+        points_back = back is not None and _CHANGES.search(text) is not None
+        if back and is_marked and not (mark or points_back):
+            # Without the pronoun, so that only a bare value counts, or one beside a word of the statement.
+            text, points_back = text[back.end() :], True
+        is_marked = is_marked or mark is not None
         if text.strip() and (mark or points_back):
             yield clause.text, text
 
