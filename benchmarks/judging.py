@@ -12,10 +12,10 @@ from uuid import uuid4
 import numpy as np
 
 from benchmarks.result import System, SystemKind
-from festinger.embedding.adapter import open_adapted_classifier
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.registry import open_embedder
+from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.ids import Origin
 from festinger.judge.cascade import judge_quickly
 from festinger.judge.model import (
@@ -27,7 +27,7 @@ from festinger.judge.model import (
     SimilarityBars,
     StatementPair,
 )
-from festinger.judge.pair_reader import PairReader, adapter_path
+from festinger.judge.pair_reader import PairReader, reader_path
 from festinger.judge.rules.guards import score_sameness
 from festinger.judge.rules.parse import parse_statement
 
@@ -119,7 +119,7 @@ async def judge_pairs(texts: JudgingTexts, pairs: Iterable[tuple[str, str]]) -> 
         )
         for one, other in distinct
     ]
-    classifier = await open_adapted_classifier(adapter_path())
+    classifier = await open_text_classifier(reader_path())
     try:
         judged = await judge_quickly(asked, small=None, reader=PairReader(classifier), accept=ACCEPT)
     finally:

@@ -1,4 +1,4 @@
-"""Writes the pairs that `encoder.py` learns from to say which notes a message needs.
+"""Writes the pairs that `train.py` learns from to say which notes a message needs.
 
     python -m benchmarks.training.applies FILE
 
@@ -6,6 +6,7 @@
 help. Every note with every message of its person is a pair.
 """
 
+import gzip
 import json
 import sys
 from collections.abc import Iterator
@@ -23,8 +24,9 @@ def pairs() -> Iterator[dict[str, object]]:
         for message in person["messages"]:
             for place, note in enumerate(person["memories"]):
                 label = int(place in message["applies"])
-                yield {"text": pair_text(note, message["text"]), "label": label, "fold": number % FOLDS}
+                text = pair_text(note, message["text"])
+                yield {"text": text, "label": label, "fold": number % FOLDS, "source": "people"}
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(json.dumps(list(pairs())), encoding="utf-8")
+    Path(sys.argv[1]).write_bytes(gzip.compress(json.dumps(list(pairs())).encode()))

@@ -1,4 +1,4 @@
-"""Writes the pairs that `pair_encoder.py` learns from to say what a new statement does to an older one.
+"""Writes the pairs that `train.py` learns from to say what a new statement does to an older one.
 
     python -m benchmarks.training.relations FILE
 
@@ -6,7 +6,8 @@ Three sources, all made up: `relations.jsonl` holds people, the notes that a mem
 the places of the notes that they replace, repeat or contradict (a pair is a statement and one of the notes nearest to
 it, as in use, or one that it concerns); `statement_pairs.jsonl` holds statements of all kinds with others that repeat,
 update, contradict or leave them; `frames.toml` is filled in by `generate`. What two people or two lines have in common
-is not known, so a pair belongs to the fold of its line. `unlabelled` pairs of the same texts are for the teacher to label.
+is not known, so a pair belongs to the fold of its line. What repeats or contradicts does so both ways, so half of those are
+also learned turned around. `unlabelled` pairs of the same texts are for the teacher to label.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from benchmarks.training.generate import LABELS, generate
 from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.registry import open_embedder
-from festinger.judge.pair_reader import MOST_READ
+from festinger.judge.pair_reader import MOST_READ, pair_text
 
 FOLDER = Path(__file__).parent
 FOLDS = 10
@@ -86,7 +87,14 @@ async def collect() -> list[Row]:
     labelled = [row async for row in of_people()] + list(of_statements())
     known = {(row["old"], row["new"]) for row in labelled}
     generated = [row | {"fold": -1, "source": "generated"} for row in generate(GENERATED)]
-    return labelled + generated + [row for row in unlabelled() if (row["old"], row["new"]) not in known]
+    rows = labelled + generated + [row for row in unlabelled() if (row["old"], row["new"]) not in known]
+    rng = random.Random(1)
+    rows += [row | {"old": row["new"], "new": row["old"]} for row in rows if _is_mutual(row) and rng.random() < 0.5]
+    return [{"text": pair_text(row.pop("old"), row.pop("new")), **row} for row in rows]
+
+
+def _is_mutual(row: Row) -> bool:
+    return row["fold"] != 0 and row["label"] in (LABELS.index("same"), LABELS.index("contradicts"))
 
 
 if __name__ == "__main__":

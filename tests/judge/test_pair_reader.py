@@ -27,15 +27,16 @@ APART = "Tom is the owner of search", "Mara is the owner of search"
 
 
 class ScriptedScorer:
-    """Gives one class nearly everything."""
+    """Gives one class nearly everything, or another one nearly as much."""
 
     def __init__(self, relation: Relation) -> None:
         self.relation = relation
+        self.also: Relation | None = None
         self.asked: list[str] = []
 
     async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.asked += texts
-        row = [8.0 if each is self.relation else 0.0 for each in CLASSES]
+        row = [8.0 if each is self.relation else 7.5 if each is self.also else 0.0 for each in CLASSES]
         return np.array([row] * len(texts), np.float32)
 
 
@@ -72,6 +73,15 @@ async def test_another_name_is_never_the_same_whatever_the_reader_says(store: St
     server, _ = judged_by(store, Relation.SAME)
 
     [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*APART, similarity=0.9)])
+
+    assert (found.relation, found.final) == (Relation.UNRELATED, True)
+
+
+async def test_what_may_be_the_same_or_news_waits_for_somebody_to_ask(store: Store):
+    server, scorer = judged_by(store, Relation.SAME)
+    scorer.also = Relation.UPDATE
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.9)])
 
     assert (found.relation, found.final) == (Relation.UNSURE, False)
 

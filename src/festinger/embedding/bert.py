@@ -97,8 +97,7 @@ def read_tensors(path: Path) -> dict[str, Array]:
 def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> Graph:
     """Build the graph from token ids to unit vectors.
 
-    Where `tensors` hold `<layer>.down` and `<layer>.up`, their product (a low-rank adapter) is added. Weights
-    of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers.
+    Weights of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers.
     """
     graph = Graph()
     mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
@@ -133,8 +132,8 @@ _LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
 
 
 def large_arrays(graph: Graph, source: Path, *, own: Container[str] = ()) -> dict[str, Array]:
-    """Return the weights for the runtime, sharing those that another session of this process holds. An
-    adapter's `own` are not shared: other adapters use the same names."""
+    """Return the weights for the runtime, sharing those that another session of this process holds.
+    Trained layers (`own`) are not shared: those of other readers have the same names."""
     return {
         name: array if name in own else _LOADED.setdefault((str(source), name), array)
         for name, array in graph.arrays.items()
@@ -207,10 +206,6 @@ def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: st
         product = _integer_product(graph, hidden=hidden, weight=weight, scale=scale)
     else:
         product = graph.node("MatMul", [hidden, weight])
-    if name + ".down" in tensors:
-        down = graph.array(name + ".down", tensors[name + ".down"].T)
-        up = graph.array(name + ".up", tensors[name + ".up"].T)
-        product = graph.node("Add", [product, graph.node("MatMul", [graph.node("MatMul", [hidden, down]), up])])
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
 
 

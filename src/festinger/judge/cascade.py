@@ -246,8 +246,8 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
 def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:
     """Settle between rules and the reader, who is right more often where both are sure.
 
-    It cannot tell a synonym from an opposite where a single phrase differs, nor whether two statements about any
-    of a kind are about the same one, nor what can never change; there it needs the support of rules.
+    It cannot tell whether two statements about any of a kind are about the same one, nor what can never change;
+    there it needs the support of rules, as where it only finds nothing worth asking about.
     """
     by_reader = accept_if_sure(read, accept=accept)
     if not by_reader.final:
@@ -255,9 +255,11 @@ def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison,
         return said if said.final and (agrees or not said.tentative) else by_reader
     is_any = names_nobody(compared.old) and names_nobody(compared.new)
     is_opposed = said.final and said.relation is Relation.CONTRADICTS
+    if by_reader.tentative:
+        return said if said.final and not said.tentative else by_reader
     if by_reader.relation is Relation.UNRELATED:
         return said if is_opposed and compared.difference.swapped else by_reader
-    if by_reader.relation is Relation.CONTRADICTS and (is_any or compared.difference.swapped) and not is_opposed:
+    if by_reader.relation is Relation.CONTRADICTS and is_any and not is_opposed:
         return unsure_judgement(by_reader.judge, f"Perhaps they contradict: {by_reader.reasoning}")
     if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:
         return said

@@ -1,4 +1,4 @@
-"""Judges an older and a newer statement read together by the bundled encoder with an adapter.
+"""Judges an older and a newer statement read together by a trained encoder.
 
 Rules see words; whether `I take the bus` updates `I go to work by train` needs a reader. It is trained on
 statements about made-up people and things (`benchmarks/training`) and asked where rules are not certain, about
@@ -29,24 +29,25 @@ from festinger.judge.model import (
 from festinger.judge.rules.guards import ReadingComparison
 from festinger.text.words import split_into_sentences
 
-NAME = "reader@2"
-ADAPTER = "relations.safetensors"
+NAME = "reader@3"
+READER = "relations.safetensors"
 CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
 """In the order of the model's outputs."""
 TEXT_CHARS = 300
 MOST_READ = 4
 """Nearest notes read with a statement: on held-out people, 98 of 100 replaced notes were the nearest."""
-MOST_WORDS = 13
-"""Words of a statement that is read. Of the updates held out, 96 of 100 are no longer; of longer facts about people's
-lives, it took one pair in six for news."""
+MOST_WORDS = 28
+"""Words of a statement that is read, as in training."""
 SHARPNESS = 1.2
 """Corrects for label smoothing: with it, on held-out people, what is said with .8 to .9 is right in 8 of 10 cases, and
 what is said with more in 98 of 100."""
-SAME_FROM = 0.9
+SAME_FROM = 0.93
 """Confidence at which two statements are the same; high because a false merge hides what was said."""
-NEAR_FOR_SAME = 0.7
-"""How far a pair must lie from the embedder's `check` (0) to its `same` (1) to be merged: below, definitions and news that
-share a topic read as the same."""
+NEAR_FOR_SAME = 0.3
+"""How far a pair must lie from the embedder's `check` (0) to its `same` (1) to be merged."""
+HARMLESS = 0.1
+"""Probability of news or a contradiction below which a pair that may be the same is not worth asking about: at worst the
+same thing is kept twice."""
 NEAR_ENOUGH = 0.2
 """Cosine at which a pair is read: one in fourteen updates lies below .3."""
 
@@ -57,8 +58,8 @@ class PairScorer(Protocol):
     async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
 
 
-def adapter_path() -> Path:
-    return Path(str(files("festinger.judge").joinpath(ADAPTER)))
+def reader_path() -> Path:
+    return Path(str(files("festinger.judge").joinpath(READER)))
 
 
 def pair_text(old: str, new: str) -> str:
@@ -106,11 +107,12 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     shares /= shares.sum()
     best = int(shares.argmax())
     relation, confidence = CLASSES[best], float(shares[best])
+    reason, is_tentative = _REASONS[relation], False
     guards = compared.guards
-    if relation is Relation.SAME and (parted := compared.parted):
-        return unsure_judgement(NAME, f"It reads as the same, but: {parted.why}", guards=guards)
-    if relation is Relation.SAME and (confidence < SAME_FROM or not _is_near(pair.features)):
-        return unsure_judgement(NAME, "It may be the same in other words.", guards=guards)
+    if relation is Relation.SAME and (why := _why_not_same(confidence, pair.features, compared)):
+        if (harm := float(shares[2:].sum())) >= HARMLESS:
+            return unsure_judgement(NAME, why, guards=guards)
+        relation, confidence, reason, is_tentative = Relation.UNRELATED, 1 - harm, why, True
     current = Current.BOTH
     if relation is Relation.UPDATE:
         is_later = is_newer_statement(pair.old, pair.new)
@@ -122,9 +124,18 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
         current=current,
         confidence=confidence,
         judge=NAME,
-        reasoning=_REASONS[relation],
+        reasoning=reason,
         guards=guards,
+        tentative=is_tentative,
     )
+
+
+def _why_not_same(confidence: float, features: PairFeatures, compared: ReadingComparison) -> str:
+    """Why a pair that reads as the same is not merged; empty if it is."""
+    if parted := compared.parted:
+        return f"It reads as the same, but: {parted.why}"
+    is_sure = confidence >= SAME_FROM and _is_near(features)
+    return "" if is_sure else "It may be the same in other words."
 
 
 def _is_near(features: PairFeatures) -> bool:

@@ -2,9 +2,9 @@
 memories.
 
 Vector similarity says what a text is about, not what helps: an allergy belongs beside a request for a recipe
-that shares no word with it, and a wish for short answers beside every question. The bundled encoder with an
-adapter, trained on notes and messages of made-up people (`benchmarks/training/applies.jsonl`), predicts
-whether a note helps.
+that shares no word with it, and a wish for short answers beside every question. An encoder,
+trained on notes and messages of made-up people (`benchmarks/training/applies.jsonl`), predicts whether a note
+helps.
 """
 
 import re
@@ -49,10 +49,10 @@ async def load_current_memories(
 current_memory_from_row = row_mapper(CurrentMemory, text="content")
 
 
-ADAPTER = "applies.safetensors"
-READER, NEARNESS, OFFSET = 0.99, 4.4, -1.43
-"""Weights of the model's logit and the cosine of note and message; fitted on messages of held-out people."""
-FIRST, FIRST_IF_PERSONAL = -1.5, -3.5
+READER = "applies.safetensors"
+NEARNESS, OFFSET = 3.0, -0.75
+"""Weight of the cosine of note and message beside the model's logit; from messages of held-out people."""
+FIRST, FIRST_IF_PERSONAL = -1.0, -2.75
 """Weighted logit at which the best note is shown; lower where people speak of themselves, which they hardly
 ever do without needing a note."""
 FURTHER, BEHIND = 0.0, 2.0
@@ -73,8 +73,8 @@ class NoteReader(Protocol):
     async def logits(self, texts: Sequence[str]) -> list[float]: ...
 
 
-def adapter_path() -> Path:
-    return Path(str(files("festinger.retrieval").joinpath(ADAPTER)))
+def reader_path() -> Path:
+    return Path(str(files("festinger.retrieval").joinpath(READER)))
 
 
 def pair_text(note: str, message: str) -> str:
@@ -84,7 +84,7 @@ def pair_text(note: str, message: str) -> str:
 
 def combine_logits(logit: float, cosine: float | None) -> float:
     """Combine the model's logit and the cosine, which make different mistakes, into one logit."""
-    return READER * logit + NEARNESS * (cosine or 0.0) + OFFSET
+    return logit + NEARNESS * (cosine or 0.0) + OFFSET
 
 
 def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[int]:

@@ -25,19 +25,19 @@ from festinger.errors import CannotStart, Unavailable
 from festinger.ids import SpaceId
 from festinger.judge.pair_model import OnnxPairModel
 from festinger.judge.pair_reader import PairReader
-from festinger.judge.pair_reader import adapter_path as relation_adapter
+from festinger.judge.pair_reader import reader_path as relation_reader
 from festinger.llm.endpoint import AUTO
-from festinger.memory.extract.classifier import adapter_path as statement_adapter
+from festinger.memory.extract.classifier import reader_path as statement_reader
 from festinger.memory.jobs import REEMBED
 from festinger.memory.reembed import ReembedProgress, count_by_model, measure_progress
 from festinger.observability.metrics import DEGRADED
-from festinger.retrieval.notes import adapter_path as note_adapter
+from festinger.retrieval.notes import reader_path as note_reader
 from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
 
 if TYPE_CHECKING:
-    from festinger.embedding.adapter import AdaptedClassifier
     from festinger.embedding.pair_classifier import PairClassifier
+    from festinger.embedding.trained_encoder import TextClassifier
     from festinger.runtime.app import App
 
 
@@ -53,9 +53,9 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
     if is_semantic(app.embedder.name):
-        app.clause_encoder = await _open_reader(stack, app, statement_adapter())
-        app.note_reader = await _open_reader(stack, app, note_adapter())
-        if (reader := await _open_reader(stack, app, relation_adapter())) is not None:
+        app.clause_encoder = await _open_reader(stack, app, statement_reader())
+        app.note_reader = await _open_reader(stack, app, note_reader())
+        if (reader := await _open_reader(stack, app, relation_reader())) is not None:
             app.memory.judges.seat_reader(PairReader(reader))
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
@@ -65,17 +65,17 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
         app.memory.judges.seat(OnnxPairModel(classifier))
 
 
-async def _open_reader(stack: AsyncExitStack, app: "App", adapter: Path) -> "AdaptedClassifier | None":
-    """Open the bundled encoder with an adapter; none if it is unavailable."""
+async def _open_reader(stack: AsyncExitStack, app: "App", layers: Path) -> "TextClassifier | None":
+    """Open the bundled encoder with trained layers; none if it is unavailable."""
     # The runtime behind it is large, and loaded only where an embedder is.
-    from festinger.embedding.adapter import open_adapted_classifier
+    from festinger.embedding.trained_encoder import open_text_classifier
 
     try:
-        reader = await open_adapted_classifier(adapter)
+        reader = await open_text_classifier(layers)
     except (CannotStart, Unavailable) as error:
         DEGRADED.labels("reader").inc()
-        log.warning("goes on without reader", reader=adapter.stem, why=error.message, hint=error.hint)
-        app.degraded += (f"reader {adapter.stem}",)
+        log.warning("goes on without reader", reader=layers.stem, why=error.message, hint=error.hint)
+        app.degraded += (f"reader {layers.stem}",)
         return None
     stack.push_async_callback(reader.close)
     return reader

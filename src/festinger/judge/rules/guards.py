@@ -213,7 +213,7 @@ def _quantifier(old: StatementReading, new: StatementReading) -> GuardHit | None
     if old.quantifiers == new.quantifiers:
         return None
     differing = ", ".join(sorted(old.quantifiers ^ new.quantifiers))
-    return GuardHit(guard=Guard.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.")
+    return GuardHit(guard=Guard.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.", soft=True)
 
 
 def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:

@@ -1,8 +1,7 @@
-"""A bundled encoder with a trained adapter, as a classifier of texts.
+"""The bundled encoder with trained layers, as a classifier of texts.
 
-An adapter adds low-rank changes to the encoder's matrices (`benchmarks/training/encoder.py`) or replaces its
-layers by others of 8 bits (`benchmarks/training/pair_encoder.py`). What it leaves is shared with the embedder of
-the same process, so a classifier costs a few megabytes.
+Trained layers have 8 bits (`benchmarks/training/train.py`) and take the place of the encoder's; the word
+embeddings are shared with the embedder of the same process.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ SCALE = 20.0
 HEAD = "head.weight", "head.bias"
 
 
-class AdaptedClassifier:
+class TextClassifier:
     """Returns logits for `yes` or for each class."""
 
     def __init__(
@@ -50,19 +49,19 @@ class AdaptedClassifier:
         self._runner.close()
 
 
-async def open_adapted_classifier(adapter: Path) -> AdaptedClassifier:
-    """Open the bundled encoder with an adapter. Raises `WeightsUnfit`."""
-    classifier = await asyncio.to_thread(_open, adapter)
+async def open_text_classifier(layers: Path) -> TextClassifier:
+    """Open the bundled encoder with trained layers. Raises `WeightsUnfit`."""
+    classifier = await asyncio.to_thread(_open, layers)
     release_memory()
     return classifier
 
 
-def _open(adapter: Path) -> AdaptedClassifier:
+def _open(layers: Path) -> TextClassifier:
     folder = verify_bundle_folder(ALL_MINILM)
     shape = read_shape(folder)
     own = {
         name: values if values.dtype == np.int8 else values.astype(np.float32)
-        for name, values in read_tensors(adapter).items()
+        for name, values in read_tensors(layers).items()
     }
     head, bias = (own.pop(name) for name in HEAD)
     model = folder / "model.safetensors"
@@ -71,4 +70,4 @@ def _open(adapter: Path) -> AdaptedClassifier:
     session = open_session(to_onnx(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
     runner = Runner(session, tokenizer, read=keep_output, alone=False)
-    return AdaptedClassifier(runner, head, bias, weights)
+    return TextClassifier(runner, head, bias, weights)

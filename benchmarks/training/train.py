@@ -1,12 +1,12 @@
-"""Trains the reader of pairs of statements, and writes it as 8-bit layers for the bundled encoder. Needs PyTorch.
+"""Trains one of the readers, and writes it as 8-bit layers for the bundled encoder. Needs PyTorch.
 
-    python benchmarks/training/pair_encoder.py PAIRS TEACHER STUDENT OUT
+    python benchmarks/training/train.py ROWS TEACHER STUDENT OUT
 
-`PAIRS` is what `relations` writes. `TEACHER` and `STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the
-bundled reranker (twelve layers; `unpack` reads them from its quantized file) and all-MiniLM-L6-v2 (six). The teacher
-learns from the labels; the student from the labels and from what the teacher says of all pairs, with its embeddings frozen,
-so that the embedder's can be used. One fold is held out of both, and the printed figures are from it. About five minutes on
-a GPU.
+`ROWS` is what `relations`, `applies` or `statements` write: `text`, `label` (a class), `fold` and `source`. `TEACHER` and
+`STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the bundled reranker (twelve layers; `unpack` reads
+them from its quantized file) and all-MiniLM-L6-v2 (six). The teacher learns from the labels; the student from the labels
+and from what the teacher says of all rows, with its embeddings frozen, so that the embedder's can be used. One fold is
+held out of both, and the printed figures are from it. One to nine minutes on a GPU.
 """
 
 import gzip
@@ -32,21 +32,20 @@ from transformers import BertConfig, BertModel
 HELD = 0
 """The fold that is not learned from."""
 SHARE_UNRELATED = 0.5
-"""Share of a person's independent pairs that an epoch reads, each weighed accordingly."""
+"""Share of a person's rows of class 0 that an epoch reads, each weighed accordingly."""
 SMOOTHING = 0.1
 SOFTNESS = 2.0
 """How much the teacher's answers are softened."""
 TRUST = 0.6
 """Weight of the teacher's answer beside the label."""
-TEXT_CHARS = 300
-NAMES = ("same", "update", "contradicts")
+BARS = (0.5, 0.7, 0.8, 0.9)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 Row = dict[str, Any]
 
 
 class Reader(nn.Module):
-    def __init__(self, folder: Path, *, frozen: bool) -> None:
+    def __init__(self, folder: Path, classes: int, *, frozen: bool) -> None:
         super().__init__()
         weights = {name: value.float() for name, value in load_file(folder / "model.safetensors").items()}
         layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer"))
@@ -54,7 +53,7 @@ class Reader(nn.Module):
         self.encoder = BertModel(BertConfig(vocab_size=30522, **shape), add_pooling_layer=False)
         self.encoder.load_state_dict(weights, strict=False)
         self.encoder.embeddings.requires_grad_(not frozen)
-        self.head = nn.Linear(384, 1 + len(NAMES))
+        self.head = nn.Linear(384, classes)
 
     def forward(self, ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
         hidden = self.encoder(input_ids=ids, attention_mask=mask).last_hidden_state
@@ -63,8 +62,7 @@ class Reader(nn.Module):
 
 
 def encode(tokenizer: Tokenizer, rows: list[Row]) -> None:
-    texts = [f"{row['old'][:TEXT_CHARS]} [SEP] {row['new'][:TEXT_CHARS]}" for row in rows]
-    for row, encoded in zip(rows, tokenizer.encode_batch(texts), strict=True):
+    for row, encoded in zip(rows, tokenizer.encode_batch([row["text"] for row in rows]), strict=True):
         row["ids"] = torch.tensor(encoded.ids)
 
 
@@ -135,12 +133,12 @@ def report(model: Reader, rows: list[Row]) -> None:
     shares = torch.softmax(torch.stack(guess(model, rows)), -1)
     labels = torch.tensor([row["label"] for row in rows])
     print(f"{len(rows)} held out: {(shares.argmax(-1) == labels).float().mean():.3f} right")
-    for label, name in enumerate(NAMES, 1):
-        for bar in (0.7, 0.8, 0.9):
+    for label in range(1, shares.shape[1]):
+        for bar in BARS:
             taken = shares[:, label] >= bar
             right = (taken & (labels == label)).sum()
             precision, recall = right / taken.sum().clamp(min=1), right / (labels == label).sum().clamp(min=1)
-            print(f"  {name} from {bar}: precision {precision:.3f}, recall {recall:.3f}")
+            print(f"  class {label} from {bar}: precision {precision:.3f}, recall {recall:.3f}")
 
 
 def unpack(source: Path) -> dict[str, np.ndarray]:
@@ -182,23 +180,24 @@ def quantized(model: Reader) -> dict[str, np.ndarray]:
             found[key.removesuffix("weight") + "scale"] = scale.astype(np.float32)
         else:
             found[key] = array.astype(np.float16)
+    if len(found["head.bias"]) == 2:  # a yes-or-no question needs one number
+        found |= {name: found[name][1:] - found[name][:1] for name in ("head.weight", "head.bias")}
     return found
 
 
-def main(pairs: Path, teacher_folder: Path, student_folder: Path, out: Path) -> None:
+def main(source: Path, teacher_folder: Path, student_folder: Path, out: Path) -> None:
     torch.manual_seed(0)
     random.seed(0)
     tokenizer = Tokenizer.from_file(str(student_folder / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.no_padding()
-    rows: list[Row] = json.loads(gzip.decompress(pairs.read_bytes()))
-    both = [row for row in rows if row["label"] in (1, 3) and row["fold"] != HELD and random.random() < 0.5]
-    rows += [row | {"old": row["new"], "new": row["old"]} for row in both]  # what repeats or contradicts does both ways
+    rows: list[Row] = json.loads(gzip.decompress(source.read_bytes()))
+    classes = 1 + max(row["label"] or 0 for row in rows)
     encode(tokenizer, rows)
     learned = [row for row in rows if row["fold"] != HELD]
     held = [row for row in rows if row["fold"] == HELD and row["label"] is not None]
     made = [row for row in learned if row["source"] == "generated"]
-    natural = [row for row in learned if row["source"] in ("people", "statements")]
+    natural = [row for row in learned if row["source"] not in ("generated", "unlabelled")]
     extra = [row for row in learned if row["source"] == "unlabelled"]
 
     def epoch(*, last: bool) -> list[Row]:
@@ -208,14 +207,14 @@ def main(pairs: Path, teacher_folder: Path, student_folder: Path, out: Path) -> 
     def epochs(count: int, more: Callable[[], list[Row]]) -> list[list[Row]]:
         return [epoch(last=number == count - 1) + more() for number in range(count)]
 
-    teacher = train(Reader(teacher_folder, frozen=False), epochs(2, list), rate=8e-5, size=96)
+    teacher = train(Reader(teacher_folder, classes, frozen=False), epochs(3, list), rate=8e-5, size=96)
     report(teacher, held)
     for row, said in zip(learned, guess(teacher, learned), strict=True):
         row["taught"] = said
-    some = epochs(4, lambda: random.sample(extra, len(extra) * 2 // 3))
-    student = train(Reader(student_folder, frozen=True), some, rate=1.4e-4, size=128)
+    some = epochs(6, lambda: random.sample(extra, len(extra) * 2 // 3))
+    student = train(Reader(student_folder, classes, frozen=True), some, rate=1.4e-4, size=128)
     report(student, held)
-    save_file(quantized(student), out / "relations.safetensors")
+    save_file(quantized(student), out)
 
 
 if __name__ == "__main__":
