@@ -903,8 +903,17 @@ select c.* from censor c where c.space_id = %(space)s and c.active order by c.se
 select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s;
 
 -- name: lock_censor
--- One censor, kept from changing until the transaction ends.
-select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s for update;
+-- One censor, kept from changing until the transaction ends, with its rightful strikes until it was last made a
+-- warning again, by undoing the stop or by another change.
+select c.*, (
+    select count(*) from censor_trigger t
+    where t.space_id = c.space_id and t.censor_id = c.id and not t.false_positive and t.at <= (
+        select max(case when h.after ->> 'action' = 'block' then h.undone_at else h.at end) from censor_change h
+        where h.space_id = c.space_id and h.censor_id = c.id
+          and ((h.after ->> 'action' = 'block' and h.undone_at is not null)
+               or (h.before ->> 'action' = 'block' and h.after ->> 'action' = 'warn' and h.undone_at is null)))
+) as pardoned_count
+from censor c where c.space_id = %(space)s and c.id = %(id)s for update;
 
 -- name: restate_censor
 -- Gives a censor other words, another reach or another force.
