@@ -16,14 +16,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-import structlog
-
 from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.llm.model import Model
 from festinger.memory.changes import find_memories
-from festinger.memory.deps import MemoryDeps
+from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import edit
 from festinger.memory.episodes.episode import (
     BY_CALLER,
@@ -321,8 +319,6 @@ def _with_key(request: LearnRequest, key: str) -> LearnRequest:
     return replace(request, key=key)
 
 
-log = structlog.get_logger(room="memory")
-
 OWN_WORDS = (BY_EXTRACT, BY_TRANSCRIPT)
 WRITER = "writer"
 """Degraded label for the writer model."""
@@ -410,7 +406,7 @@ async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Su
         return await summarise_with_model(model, ended.turns, most=most)
     except (ProviderRefused, Overloaded, Unavailable) as error:
         DEGRADED.labels(WRITER).inc()
-        log.warning("episode summed up without a model", episode=str(ended.episode.id), why=error.message)
+        log_writer_failure(deps, "episode summed up without a model", model, error, episode=str(ended.episode.id))
         return None
 
 
