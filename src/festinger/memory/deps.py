@@ -120,6 +120,9 @@ GiveBack = Callable[[Transaction, SpaceId, Mapping[str, Any]], Awaitable[None]]
 
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
+ReplayOutcomes = Callable[[Transaction, SpaceId, MemoryId], Awaitable[None]]
+"""Recomputes the belief in a locked memory from its logs if it has outcomes."""
+
 OnRead = Callable[[Scope, Sequence[UUID]], None]
 """Notes, after the answer, that memories were read by id."""
 
@@ -152,6 +155,10 @@ async def null_reinstate(_transaction: Transaction, _space: SpaceId, _kept: Mapp
 
 async def null_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
     return ()
+
+
+async def null_outcome_replay(_transaction: Transaction, _space: SpaceId, _memory: MemoryId) -> None:
+    """For apps without outcomes."""
 
 
 def null_read_listener(_place: Scope, _memories: Sequence[UUID]) -> None:
@@ -226,6 +233,7 @@ class MemoryDeps:
     is_forgotten: IsForgotten = null_forgotten_check
     outcomes_of: OutcomesOf = null_outcomes
     give_back: GiveBack = null_reinstate
+    replay_outcomes: ReplayOutcomes = null_outcome_replay
     on_read: OnRead = null_read_listener
     ask: Ask = null_enqueue
     without_blocks: Callable[[str], str] = return_unchanged

@@ -1222,17 +1222,6 @@ update memory set content = %(content)s, content_contextualized = null, compress
     session_id = nullif(%(session)s::text, ''), created_at = %(at)s, version = version + 1, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s;
 
--- name: derived_from_these
--- What derives from some memories, and from how many others too.
-select l.from_id as id, count(*) filter (where l.to_id <> all(%(memories)s::uuid[])) as others
-from memory_link l
-where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is null
-  and l.from_id in (
-      select d.from_id from memory_link d
-      where d.space_id = %(space)s and d.relation = 'derives_from' and d.undone_at is null
-        and d.to_id = any(%(memories)s::uuid[]))
-group by l.from_id;
-
 -- name: neighbours
 -- Memories to which something was done together with one of these, or that are joined with one.
 select n.id from memory n
@@ -1310,13 +1299,8 @@ where space_id = %(space)s and id = any(%(ids)s::uuid[]);
 -- Marks what sightings did that were taken back.
 update memory_change set undone_at = %(at)s, undone_by = %(by)s
 where space_id = %(space)s and op = 'confirm' and undone_at is null
-  and after ->> 'sighting' = any(%(sightings)s::text[]);
-
--- name: redo_confirmations
--- Lets what sightings did count again.
-update memory_change set undone_at = null, undone_by = null
-where space_id = %(space)s and op = 'confirm' and undone_at = %(at)s
-  and after ->> 'sighting' = any(%(sightings)s::text[]);
+  and after ->> 'sighting' = any(%(sightings)s::text[])
+returning id;
 
 -- name: inherit
 -- Lets what stands in place of a bad memory stand in place of what that one had replaced.
