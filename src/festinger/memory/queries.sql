@@ -512,6 +512,21 @@ where m.space_id = %(space)s and m.id = any(%(memories)s)
   and (%(valid_at)s::timestamptz is null or (
       (m.valid_from is null or m.valid_from <= %(valid_at)s) and (m.valid_to is null or m.valid_to > %(valid_at)s)));
 
+-- name: wordings_at
+-- How memories were worded at a moment, where an edit or its undoing since then gave them other words.
+select distinct on (t.id) t.id, t.words from (
+    select m.id, c.at, c.id as change, c.before -> 'memories' -> (m.id::text) as words
+    from unnest(%(memories)s::uuid[]) as m (id)
+    join memory_change c on c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'edit'
+    union all
+    select m.id, c.undone_at, c.id, c.after -> 'memories' -> (m.id::text)
+    from unnest(%(memories)s::uuid[]) as m (id)
+    join memory_change c on c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'edit'
+        and c.undone_at is not null
+) as t
+where t.at > %(as_of)s and t.words ? 'content'
+order by t.id, t.at, t.change;
+
 -- name: chain_back
 -- What a memory replaced, and what that replaced, nearest first.
 with recursive line (id, depth) as (
