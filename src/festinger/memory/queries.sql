@@ -277,6 +277,17 @@ select m.* from memory m
 where m.space_id = %(space)s and m.session_id = %(session)s and m.turn_id = any(%(turns)s)
 order by m.seq;
 
+-- name: stated_in_turns
+-- What was stated in turns and stands, in the words of then; rules, preferences, decisions and corrections bind.
+select s.turn_id, s.wording, m.confidence,
+    m.kind in ('procedural', 'preference', 'correction') or 'decision' = any(m.tags) or exists (
+        select from memory_link l where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'supersedes'
+          and l.undone_at is null) as is_binding
+from memory_sighting s
+join memory m on m.space_id = s.space_id and m.id = s.memory_id
+where s.space_id = %(space)s and s.turn_id = any(%(turns)s::uuid[]) and m.status = 'active'
+order by s.at, s.id;
+
 -- name: ids_that_begin
 -- The memories whose id begins so.
 select m.id from memory m where m.space_id = %(space)s and m.id::text like %(prefix)s || '%%' limit 11;
