@@ -22,8 +22,16 @@ from festinger.memory.changes import (
     changes_of,
     lock_memories_in_order,
 )
-from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight, corroborate_belief, round_trust
-from festinger.memory.erasure.replay import find_first_sighting
+from festinger.memory.confidence import (
+    FRESH,
+    IMMUTABLE,
+    START,
+    Belief,
+    Weight,
+    corroborate_belief,
+    find_first_sighting,
+    round_trust,
+)
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Memory, belief_columns
 from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta

@@ -295,7 +295,7 @@ async def test_what_derives_only_from_it_and_the_turn_that_said_it_goes_with_it(
     turn = uuid4()
     bad = await poison(mind, "The mill is cursed", turn_id=turn)
     good = await mind.learn("The mill grinds on Tuesdays")
-    derived = {"origin": "job", "turns": (SourceTurn(id=turn, trust=0.4),)}
+    derived: dict[str, Any] = {"origin": "job", "turns": (SourceTurn(id=turn, trust=0.4),)}
     alone = await mind.learn("Nobody should buy flour", derived_from=(known(bad),), **derived)
     mixed = await mind.learn("Tuesdays bring bad luck", derived_from=(known(bad), known(good)), **derived)
 

@@ -24,6 +24,7 @@ from festinger.memory.confidence import (
     MemoryUncountedReason,
     Weight,
     corroborate_belief,
+    find_first_sighting,
     find_uncounted_reason,
     merge_weights,
     round_trust,
@@ -36,8 +37,7 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
-REPAIRED = "repaired"
-"""Why a withdrawn sighting no longer counts."""
+REPAIRED = MemoryUncountedReason.REPAIRED.value
 FIXED = frozenset({MemoryUncountedReason.OWN_DERIVATION.value, MemoryUncountedReason.UNDONE.value, REPAIRED})
 """Reasons that hold regardless of the other sightings."""
 
@@ -209,12 +209,6 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
     )
     await deps.replay_outcomes(transaction, space, found.id)
     return await lock_memory(transaction, space, memory)
-
-
-def find_first_sighting(memory: MemoryId, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the sighting, of those in order of time, that founds a memory: its own or the first that remains."""
-    left = [row for row in rows if row["moved_by"] is None and row["uncounted_because"] != REPAIRED]
-    return next((row for row in left if row["id"] == memory), left[0] if left else None)
 
 
 def fill_details(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
