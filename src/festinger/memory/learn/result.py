@@ -71,8 +71,8 @@ class Learned:
     refusal: UUID | None = None
     counted: bool = False
     """Whether it brought a new cause."""
-    created: bool = False
-    """Whether it became a memory of its own."""
+    created: bool = field(default=False, compare=False)
+    """Whether this call made a memory of its own; unknown of the stored result of an earlier one."""
     error: FestingerError | None = None
     """The error of this item of a batch."""
     _settle: Settle = field(default=_null_settle, repr=False, compare=False)
