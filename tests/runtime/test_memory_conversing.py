@@ -8,7 +8,7 @@ import pytest
 from tests.jobs.deps import drain, rows, run_sql
 from tests.memory.episodes.talking import PLAN
 from tests.memory.oblivion import places_of
-from tests.runtime.server import Hands, fixed_tools, opened
+from tests.runtime.server import Hands, fixed_tools, given, opened
 
 import festinger
 from festinger.client.memory import Memory
@@ -189,3 +189,32 @@ async def test_words_that_were_kept_long_enough_stand_nowhere_any_more(database_
     assert {place.split(".")[1] for place in before} >= {"exchange", "exchange_message", "turn_index", "episode_turn"}
     assert after == []
     assert [message.id for message in kept] == [UUID(int=3), UUID(int=2)]
+
+
+SMALL_TALK = (
+    "The cherry blossom festival in Kawazu drew quite a crowd last weekend, with lanterns along the whole river.",
+    "Yesterday's documentary on Antarctic krill trawlers was gorgeous, all fluorescent orange hulls and petrels.",
+    "The vintage typewriter exhibition downtown closes tonight, somebody at the bakery mentioned it this morning.",
+    "Thunderstorms rolled over the vineyards around midnight and the neighbour's accordion kept us all awake.",
+    "That crossword yesterday was fiendish, seventeen across was an obscure Byzantine empress apparently.",
+    "The marathon closed half of downtown, tambourines and vuvuzelas everywhere, an absolute cacophony.",
+    "Grandmother's gramophone finally gave up in the middle of a Shostakovich waltz, smoke and everything.",
+    "There was a peculiar zeppelin-shaped cloud over the observatory, everybody photographed it.",
+)
+BINDING = {3: "Never restart the broker between 11 and 14.", 6: "I am allergic to horses."}
+
+
+@pytest.mark.requirement("M-55")
+async def test_rules_and_preferences_are_told_before_small_talk(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path, model="onnx:all-minilm-l6-v2"), database=database_url) as memory:
+        async with memory.episode("long") as talk:
+            for number, chat in enumerate(SMALL_TALK):
+                for said in (BINDING.get(number), chat):
+                    if said:
+                        await talk.say("user", said)
+                await talk.say("assistant", f"How marvellous! {chat}")
+        episode = talk.episode
+
+    assert episode.summarised_by == "extract"
+    assert all(rule in (episode.summary or "") for rule in BINDING.values())
+    assert f"{episode.title}." in BINDING.values()

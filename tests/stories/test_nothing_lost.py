@@ -16,6 +16,8 @@ import aiohttp
 import psycopg
 import pytest
 from tests.cli.shell import Served, Shell, patiently
+from tests.jobs.deps import drain
+from tests.memory.remembering import memories
 from tests.runtime.server import MONDAY, Hands, told
 from tests.stories.model import REPLY, serving_model
 from tests.stories.outage import outage
@@ -59,6 +61,32 @@ async def test_what_was_said_while_the_store_was_away_is_there_once_and_in_order
     assert [event.trace for event in events if event.trace in asked] == asked
     assert left == 0
     assert checks["proxy.capture"] == checks["proxy.spool"] == "ok"
+
+
+@pytest.mark.requirement("P-47")
+async def test_what_is_to_be_remembered_while_the_store_is_away_does_not_hold_up_the_answer_and_is_learned_later(
+    database_url: str, tmp_path: Path
+):
+    asked = "Please remember that the vault code changes on Mondays."
+    async with stage(database_url, tmp_path, store__hot_timeout_ms=50, proxy__first_memory_deadline_ms=50) as at:
+        store = at.app.store
+        with outage(database_url):
+            await at.post("/api/chat", chat("How are you?"))
+            async with asyncio.timeout(PATIENCE_S):
+                while not store.is_away:  # noqa: ASYNC110 - the pool tells nobody
+                    await asyncio.sleep(0.01)
+            # The store is given a minute to answer: whoever waited for it would not say why it is late.
+            answer = await at.post("/api/chat", chat(asked))
+            spooled = await spool_holds(tmp_path, 2)
+        await at.kept()
+        await drain(at.app.jobs)
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+        learned = [each.content for each in await memories(store, "active")]
+
+    assert answer.body["message"]["content"] == REPLY
+    assert answer.headers["x-festinger-learned"] == "pending; reason=StoreDown"
+    assert spooled
+    assert learned == ["The vault code changes on Mondays"]
 
 
 async def spool_holds(folder: Path, exchanges: int) -> bool:

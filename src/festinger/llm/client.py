@@ -387,7 +387,7 @@ class CheckedModel:
     def _refusal(self, flaw: Flaw) -> ProviderRefused:
         return ProviderRefused(
             f"`{self.name}` gave no usable answer: {flaw.kind}.",
-            hint="Nothing was decided. If it happens often, choose another model for this purpose.",
+            hint="Nothing was decided. If it happens often, name a larger model, or none, in the settings `llm.*`.",
             flaw=flaw.kind.value,
         )
 

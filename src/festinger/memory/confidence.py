@@ -13,13 +13,14 @@ Trust is set by origin; something derived is never trusted more than its least t
 
 import math
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from festinger.errors import BadInput
-from festinger.ids import Origin
+from festinger.ids import MemoryId, Origin
 
 PRIOR_ALPHA = 1.0
 PRIOR_BETA = 4.0
@@ -245,6 +246,16 @@ class MemoryUncountedReason(StrEnum):
     HELD = "held"
     QUARANTINED = "quarantined"
     UNDONE = "undone"
+    REPAIRED = "repaired"
+    """Its source was withdrawn."""
+
+
+def find_first_sighting(memory: MemoryId, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the sighting, of those in order of time, that founds a memory: its own or the first that remains."""
+    left = [
+        row for row in rows if row["moved_by"] is None and row["uncounted_because"] != MemoryUncountedReason.REPAIRED
+    ]
+    return next((row for row in left if row["id"] == memory), left[0] if left else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -236,7 +236,7 @@ async def _split(
         raise BadDecision("To split, say anew what each of the two means.", hint="Give the clearer texts.")
     done = await _neither(deps, transaction, old, new, verdict)
     parts = await relearn_texts(deps, transaction, [old, new], verdict.texts)
-    return replace(done, parts=tuple(each.memory.id for each in parts if each.memory))
+    return replace(done, parts=tuple(each.memory.id for each in parts if each.memory and each.created))
 
 
 _DEEDS = {"update": _update, "dismiss": _dismiss, "same": _same, "both": _both, "neither": _neither, "split": _split}

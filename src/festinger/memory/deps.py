@@ -14,8 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+import structlog
+
 from festinger.clock import Clock, Stopwatch
 from festinger.embedding.embedder import Embedder
+from festinger.errors import FestingerError, ProviderRefused
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.judge.cascade import Cascade
@@ -31,6 +34,8 @@ from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secrets import RedactionResult, redact
 from festinger.world.model import WorldDeps
+
+log = structlog.get_logger(room="memory")
 
 
 class MemoryJudge(Protocol):
@@ -115,6 +120,9 @@ GiveBack = Callable[[Transaction, SpaceId, Mapping[str, Any]], Awaitable[None]]
 
 OutcomesOf = Callable[[SpaceId, MemoryId], Awaitable[tuple[Any, ...]]]
 
+ReplayOutcomes = Callable[[Transaction, SpaceId, MemoryId], Awaitable[None]]
+"""Recomputes the belief in a locked memory from its logs if it has outcomes."""
+
 OnRead = Callable[[Scope, Sequence[UUID]], None]
 """Notes, after the answer, that memories were read by id."""
 
@@ -147,6 +155,10 @@ async def null_reinstate(_transaction: Transaction, _space: SpaceId, _kept: Mapp
 
 async def null_outcomes(_space: SpaceId, _memory: MemoryId) -> tuple[Any, ...]:
     return ()
+
+
+async def null_outcome_replay(_transaction: Transaction, _space: SpaceId, _memory: MemoryId) -> None:
+    """For apps without outcomes."""
 
 
 def null_read_listener(_place: Scope, _memories: Sequence[UUID]) -> None:
@@ -221,6 +233,7 @@ class MemoryDeps:
     is_forgotten: IsForgotten = null_forgotten_check
     outcomes_of: OutcomesOf = null_outcomes
     give_back: GiveBack = null_reinstate
+    replay_outcomes: ReplayOutcomes = null_outcome_replay
     on_read: OnRead = null_read_listener
     ask: Ask = null_enqueue
     without_blocks: Callable[[str], str] = return_unchanged
@@ -233,12 +246,22 @@ class MemoryDeps:
     read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
     """Whether a search reads all vectors of a space and model, and when that was last checked."""
     sizing: LookupCounter = field(default_factory=LookupCounter)
+    warned: set[tuple[str, str]] = field(default_factory=set)
+    """Models that gave no usable answer, with the hint that was logged."""
 
     def new_memory_id(self) -> MemoryId:
         return MemoryId(self.new_id())
 
     def new_uuid(self) -> UUID:
         return self.new_id()
+
+
+def log_writer_failure(deps: MemoryDeps, event: str, model: Model, error: FestingerError, **fields: str) -> None:
+    """Log that work goes on without the writer model; a refusal that will recur is a warning only once."""
+    known = (model.name, error.hint)
+    write = log.debug if isinstance(error, ProviderRefused) and known in deps.warned else log.warning
+    deps.warned.add(known)
+    write(event, model=model.name, why=error.message, hint=error.hint, **fields)
 
 
 class MemoryCascade(Cascade):

@@ -262,7 +262,11 @@ async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[
         old = await lock_memory(transaction, space, memory)
         new = await update_state(transaction, old, at=deps.clock(), status=Status.ARCHIVED, pending=False)
         before, after = diff_state(old, new)
-        more = {"parts": [str(part.memory.id) for part in parts if part.memory]}
+        more = {
+            "parts": [str(part.memory.id) for part in parts if part.memory],
+            "created": [str(part.memory.id) for part in parts if part.memory and part.created],
+            "changes": [str(part.change) for part in parts if part.change],
+        }
         note = ChangeDraft(op=MemoryChangeOp.SPLIT, before={old.id: before}, after={old.id: after}, by=by, more=more)
         change = await write_change(deps, transaction, space, note)
     return SplitResult(source=new, parts=tuple(parts), change=change)

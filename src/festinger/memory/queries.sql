@@ -281,6 +281,17 @@ select m.* from memory m
 where m.space_id = %(space)s and m.session_id = %(session)s and m.turn_id = any(%(turns)s)
 order by m.seq;
 
+-- name: stated_in_turns
+-- What was stated in turns and stands, in the words of then; rules, preferences, decisions and corrections bind.
+select s.turn_id, s.wording, m.confidence,
+    m.kind in ('procedural', 'preference', 'correction') or 'decision' = any(m.tags) or exists (
+        select from memory_link l where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'supersedes'
+          and l.undone_at is null) as is_binding
+from memory_sighting s
+join memory m on m.space_id = s.space_id and m.id = s.memory_id
+where s.space_id = %(space)s and s.turn_id = any(%(turns)s::uuid[]) and m.status = 'active'
+order by s.at, s.id;
+
 -- name: ids_that_begin
 -- The memories whose id begins so.
 select m.id from memory m where m.space_id = %(space)s and m.id::text like %(prefix)s || '%%' limit 11;
@@ -515,6 +526,21 @@ where m.space_id = %(space)s and m.id = any(%(memories)s)
        or (%(valid_at)s::timestamptz is not null and m.status = 'superseded'))
   and (%(valid_at)s::timestamptz is null or (
       (m.valid_from is null or m.valid_from <= %(valid_at)s) and (m.valid_to is null or m.valid_to > %(valid_at)s)));
+
+-- name: wordings_at
+-- How memories were worded at a moment, where an edit or its undoing since then gave them other words.
+select distinct on (t.id) t.id, t.words from (
+    select m.id, c.at, c.id as change, c.before -> 'memories' -> (m.id::text) as words
+    from unnest(%(memories)s::uuid[]) as m (id)
+    join memory_change c on c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'edit'
+    union all
+    select m.id, c.undone_at, c.id, c.after -> 'memories' -> (m.id::text)
+    from unnest(%(memories)s::uuid[]) as m (id)
+    join memory_change c on c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'edit'
+        and c.undone_at is not null
+) as t
+where t.at > %(as_of)s and t.words ? 'content'
+order by t.id, t.at, t.change;
 
 -- name: chain_back
 -- What a memory replaced, and what that replaced, nearest first.
@@ -907,8 +933,17 @@ select c.* from censor c where c.space_id = %(space)s and c.active order by c.se
 select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s;
 
 -- name: lock_censor
--- One censor, kept from changing until the transaction ends.
-select c.* from censor c where c.space_id = %(space)s and c.id = %(id)s for update;
+-- One censor, kept from changing until the transaction ends, with its rightful strikes until it was last made a
+-- warning again, by undoing the stop or by another change.
+select c.*, (
+    select count(*) from censor_trigger t
+    where t.space_id = c.space_id and t.censor_id = c.id and not t.false_positive and t.at <= (
+        select max(case when h.after ->> 'action' = 'block' then h.undone_at else h.at end) from censor_change h
+        where h.space_id = c.space_id and h.censor_id = c.id
+          and ((h.after ->> 'action' = 'block' and h.undone_at is not null)
+               or (h.before ->> 'action' = 'block' and h.after ->> 'action' = 'warn' and h.undone_at is null)))
+) as pardoned_count
+from censor c where c.space_id = %(space)s and c.id = %(id)s for update;
 
 -- name: restate_censor
 -- Gives a censor other words, another reach or another force.
@@ -1217,17 +1252,6 @@ update memory set content = %(content)s, compressed = null, fold = %(fold)s,
     session_id = nullif(%(session)s::text, ''), created_at = %(at)s, version = version + 1, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s;
 
--- name: derived_from_these
--- What derives from some memories, and from how many others too.
-select l.from_id as id, count(*) filter (where l.to_id <> all(%(memories)s::uuid[])) as others
-from memory_link l
-where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is null
-  and l.from_id in (
-      select d.from_id from memory_link d
-      where d.space_id = %(space)s and d.relation = 'derives_from' and d.undone_at is null
-        and d.to_id = any(%(memories)s::uuid[]))
-group by l.from_id;
-
 -- name: neighbours
 -- Memories to which something was done together with one of these, or that are joined with one.
 select n.id from memory n
@@ -1305,13 +1329,8 @@ where space_id = %(space)s and id = any(%(ids)s::uuid[]);
 -- Marks what sightings did that were taken back.
 update memory_change set undone_at = %(at)s, undone_by = %(by)s
 where space_id = %(space)s and op = 'confirm' and undone_at is null
-  and after ->> 'sighting' = any(%(sightings)s::text[]);
-
--- name: redo_confirmations
--- Lets what sightings did count again.
-update memory_change set undone_at = null, undone_by = null
-where space_id = %(space)s and op = 'confirm' and undone_at = %(at)s
-  and after ->> 'sighting' = any(%(sightings)s::text[]);
+  and after ->> 'sighting' = any(%(sightings)s::text[])
+returning id;
 
 -- name: inherit
 -- Lets what stands in place of a bad memory stand in place of what that one had replaced.

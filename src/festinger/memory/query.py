@@ -1,12 +1,12 @@
 """Reads memories: pages, filters, history, point-in-time queries and explanations.
 
-Two clocks: `as_of` asks what was believed at a moment, mistakes included; `valid_at` asks, by present
-knowledge, what held in the world at a moment. Filters have the same names and values in every interface.
+Two clocks: `as_of` asks what was believed at a moment, mistakes included and in the words of then; `valid_at`
+asks, by present knowledge, what held in the world at a moment. Filters have the same names and values in every interface.
 Explanations are read from rows alone, never asked of a model.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -118,6 +118,7 @@ async def get_memory(
             deps, transaction, scope.space, [memory], as_of=as_of, valid_at=valid_at
         ):
             raise NotFound("This was not believed, or did not hold, at that moment.")
+        [found] = await _reword_as_of(transaction, [found], as_of)
     deps.on_read(scope, [found.id])
     return found
 
@@ -147,6 +148,24 @@ async def find_believed_ids(
         valid_at=aware(valid_at) if valid_at else None,
     )
     return {row["id"] for row in rows}
+
+
+async def find_wordings_at(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], as_of: datetime
+) -> dict[MemoryId, dict[str, Any]]:
+    """Return the wording columns at a moment of those memories that were edited since."""
+    rows = await transaction.all(Q["wordings_at"], space=space, memories=list(memories), as_of=aware(as_of))
+    marks = ("fold", "gist")
+    return {row["id"]: row["words"] | {name: bytes.fromhex(row["words"][name]) for name in marks} for row in rows}
+
+
+async def _reword_as_of(transaction: Transaction, found: Sequence[Memory], as_of: datetime | None) -> list[Memory]:
+    """Return memories in the words that they had at a moment."""
+    if as_of is None or not found:
+        return list(found)
+    words = await find_wordings_at(transaction, found[0].space_id, [memory.id for memory in found], as_of)
+    derived: dict[str, Any] = {"content_contextualized": None, "compressed": None}
+    return [replace(each, **words[each.id], **derived) if each.id in words else each for each in found]
 
 
 def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
@@ -203,7 +222,7 @@ async def _filter_by_moment(
     ids = [memory.id for memory in found]
     moments = {"as_of": wanted.as_of, "valid_at": wanted.valid_at}
     held = await find_believed_ids(deps, transaction, scope.space, ids, **moments)
-    return [memory for memory in found if memory.id in held]
+    return await _reword_as_of(transaction, [memory for memory in found if memory.id in held], wanted.as_of)
 
 
 async def find_current(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:

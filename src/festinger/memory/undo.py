@@ -25,12 +25,14 @@ from festinger.memory.changes import (
     find_memories,
     has_same_columns,
     lock_change,
+    lock_existing_memories,
     lock_memories,
     remove_links,
     update_state,
 )
 from festinger.memory.confidence import MemoryUncountedReason
 from festinger.memory.deps import MemoryDeps
+from festinger.memory.edit import archive_in_transaction
 from festinger.memory.erasure.repair import undo_repair
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory, Status, belief_columns
@@ -176,6 +178,19 @@ async def _undo_merge(
     await deps.panel.overrule(transaction, stays.space_id, pair, judgement)
 
 
+async def _undo_split(
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    """Restore the original and archive the parts, with what learning them did to others; what was known stays."""
+    space = next(iter(present.values())).space_id
+    for part in change.after.get("changes", []):
+        await undo_in_transaction(deps, transaction, space, UUID(part), by=by)
+    for memory in (await lock_existing_memories(transaction, space, _ids(change, "created"))).values():
+        if memory.is_live:
+            await archive_in_transaction(deps, transaction, memory, by=by, reason="the split was undone")
+    await _undo_state(deps, transaction, change, present, by)
+
+
 async def _undo_edit(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
@@ -217,12 +232,12 @@ _UNDOERS = {
     MemoryChangeOp.RESTORE: _undo_state,
     MemoryChangeOp.QUARANTINE: _undo_state,
     MemoryChangeOp.RELEASE: _undo_state,
-    MemoryChangeOp.SPLIT: _undo_state,
+    MemoryChangeOp.SPLIT: _undo_split,
 }
 
 
 def _ids(change: Change, name: str) -> Sequence[MemoryId]:
-    kept = change.after[name]
+    kept = change.after.get(name, [])
     return [MemoryId(UUID(each)) for each in (kept if isinstance(kept, list) else [kept])]
 
 

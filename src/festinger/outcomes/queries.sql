@@ -262,9 +262,10 @@ where o.space_id = %(space)s and o.memory_id = any(%(memories)s::uuid[])
 order by o.memory_id, o.at, o.id;
 
 -- name: sightings
--- Whose word some sightings were.
-select s.id, s.trust, s.origin from memory_sighting s
-where s.space_id = %(space)s and s.id = any(%(ids)s::uuid[]);
+-- Each time that memories were said, and some other sightings, in the order of time.
+select s.id, s.memory_id, s.at, s.trust, s.origin, s.counted, s.uncounted_because, s.moved_by from memory_sighting s
+where s.space_id = %(space)s and (s.memory_id = any(%(memories)s::uuid[]) or s.id = any(%(ids)s::uuid[]))
+order by s.at, s.id;
 
 -- name: outcomes
 -- What was done with memories, newest first.
@@ -314,12 +315,6 @@ returning o.id, o.memory_id;
 update outcome o set counted = true, uncounted_because = null
 where o.space_id = %(space)s and o.id = any(%(ids)s::uuid[]) and o.uncounted_because = 'repaired'
 returning o.memory_id;
-
--- name: retold
--- Memories with outcomes of which something that was said was taken back.
-select distinct s.memory_id from memory_sighting s
-where s.space_id = %(space)s and s.uncounted_because = 'repaired'
-  and exists (select from outcome o where o.space_id = s.space_id and o.memory_id = s.memory_id);
 
 -- name: lock_batch
 -- Lets one report with a key be taken at a time.

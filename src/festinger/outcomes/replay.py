@@ -2,8 +2,9 @@
 
 Everything that moved confidence and weight is in two logs: outcomes with their raw amounts, and changes by
 corroboration, merging, people and sleep. Replayed in order they give what is stored, bit for bit; an outcome
-left out leaves no trace. Used when an outcome is replaced or a source is withdrawn, and to verify the store
-against the logs. The caller holds the memories locked.
+left out leaves no trace. Which corroborations count is read from the sightings, as memory counted them last.
+Used when an outcome is replaced or a source is withdrawn, and to verify the store against the logs. The
+caller holds the memories locked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,16 @@ from festinger.memory.changes import (
     changes_of,
     lock_memories_in_order,
 )
-from festinger.memory.confidence import FRESH, IMMUTABLE, START, Belief, Weight, corroborate_belief, round_trust
+from festinger.memory.confidence import (
+    FRESH,
+    IMMUTABLE,
+    START,
+    Belief,
+    Weight,
+    corroborate_belief,
+    find_first_sighting,
+    round_trust,
+)
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Memory, belief_columns
 from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
@@ -127,7 +137,7 @@ def _apply_change(belief: Belief, entry: ChangeEntry, cap: float) -> Belief:
     """Apply a change: set what it left if it finds what it found; otherwise apply its difference."""
     held = belief_columns(belief)
     known = {name: value for name, value in entry.before.items() if name in held}
-    if all(held[name] == value for name, value in known.items()):
+    if entry.after and all(held[name] == value for name, value in known.items()):
         return _set_columns(belief, entry.after)
     if entry.trust is not None and entry.origin is not None:
         return corroborate_belief(belief, trust=entry.trust, origin=entry.origin, cap=cap)
@@ -199,27 +209,45 @@ async def _load_logs(
     for row in await transaction.all(Q["log_of"], space=space, memories=list(memories)):
         logs[row["memory_id"]].append(outcome_entry_of(row))
     changes = await changes_of(transaction, space, memories)
-    words = await _load_sources(transaction, space, changes)
+    sightings = await _load_sightings(transaction, space, memories, changes)
     for change in changes:
         for memory in change.memory_ids:
             if memory in logs:
-                logs[memory] += _entries(change, memory, words)
+                logs[memory] += _entries(change, memory, sightings)
+    told = {change.after.get("sighting") for change in changes}
+    for id_, row in sightings.items():
+        if row["corroborates"] and id_ not in told:
+            logs[row["memory_id"]].append(ChangeEntry(id=row["id"], at=row["at"], before={}, after={}, **_voice(row)))
     return logs
 
 
-async def _load_sources(
-    transaction: Transaction, space: SpaceId, changes: Sequence[Change]
-) -> dict[str, tuple[float, Origin]]:
+async def _load_sightings(
+    transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], changes: Sequence[Change]
+) -> dict[str, dict[str, Any]]:
+    """Return the sightings of memories and changes, with whether each corroborates the memory that it was of first."""
     ids = [UUID(change.after["sighting"]) for change in changes if change.after.get("sighting")]
-    rows = await transaction.all(Q["sightings"], space=space, ids=ids) if ids else []
-    return {str(row["id"]): (round_trust(row["trust"]), Origin(row["origin"])) for row in rows}
+    rows = await transaction.all(Q["sightings"], space=space, memories=list(memories), ids=ids)
+    firsts = {
+        memory: find_first_sighting(memory, [row for row in rows if row["memory_id"] == memory]) for memory in memories
+    }
+    return {
+        str(row["id"]): {
+            **row,
+            "corroborates": row["counted"] and row["moved_by"] is None and row is not firsts.get(row["memory_id"]),
+        }
+        for row in rows
+    }
+
+
+def _voice(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"trust": round_trust(row["trust"]), "origin": Origin(row["origin"])}
 
 
 MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_ceiling"})
 """Columns that show that a change moved the belief."""
 
 
-def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, Origin]]) -> list[Entry]:
+def _entries(change: Change, memory: MemoryId, sightings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
     """Return what a change did to the belief of a memory; nothing if it concerned only its state."""
     if change.op is MemoryChangeOp.MERGE:
         return _merge_entries(change, memory)
@@ -227,11 +255,15 @@ def _entries(change: Change, memory: MemoryId, words: Mapping[str, tuple[float, 
     after = dict(change.touched(memory))
     if MOVED.isdisjoint(after):
         return []
-    trust, origin = words.get(str(change.after.get("sighting")), (None, None))
-    stands = change.undone_at is None
-    return [
-        ChangeEntry(id=change.id, at=change.at, before=before, after=after, trust=trust, origin=origin, stands=stands)
-    ]
+    entry = ChangeEntry(id=change.id, at=change.at, before=before, after=after, stands=change.undone_at is None)
+    if (sighting := change.after.get("sighting")) is None:
+        return [entry]
+    row = sightings.get(sighting)
+    if row is None:  # It was erased.
+        return [replace(entry, stands=False)]
+    # What a merge moved away since counts as it did.
+    counts = row["corroborates"] or row["moved_by"] is not None
+    return [replace(entry, stands=entry.stands and counts, **_voice(row))]
 
 
 def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
@@ -270,17 +302,20 @@ class OutcomeWithdrawalResult:
 async def withdraw_outcomes(
     deps: OutcomeDeps, transaction: Transaction, space: SpaceId, selector: Selector
 ) -> OutcomeWithdrawalResult:
-    """Stop counting what a session, an agent or an origin reported.
-
-    Where memories were rebuilt without withdrawn sources, their outcomes are applied on top again.
-    """
-    retold = await transaction.all(Q["retold"], space=space)
-    rows: Sequence[Mapping[str, Any]] = ()
-    if selector.session or selector.agent or selector.origin:
-        rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.place_and_time)
-    held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in (*retold, *rows)})
+    """Stop counting what a session, an agent or an origin reported."""
+    if not (selector.session or selector.agent or selector.origin):
+        return OutcomeWithdrawalResult(outcomes=(), memories=())
+    rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.place_and_time)
+    held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in rows})
     await recompute_states(deps, transaction, space, held, at=deps.clock())
     return OutcomeWithdrawalResult(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))
+
+
+async def replay_outcomes(deps: OutcomeDeps, transaction: Transaction, space: SpaceId, memory: MemoryId) -> None:
+    """Recompute a memory whose sightings changed, if it has outcomes; without any, the sightings say it all."""
+    if await transaction.all(Q["log_of"], space=space, memories=[memory]):
+        held = await lock_memories_in_order(transaction, space, [memory])
+        await recompute_states(deps, transaction, space, held, at=deps.clock())
 
 
 async def reinstate_outcomes(

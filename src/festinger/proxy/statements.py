@@ -1,8 +1,8 @@
 """Learns statements from the new turns of a request while its response is on the way.
 
-Only an explicit `remember that …` delays the response, because its headers report the result. After a crash,
-a job in `runtime.memory` reads captured turns again; keys derived from the turn prevent learning anything
-twice.
+Only an explicit `remember that …` delays the response, because its headers report the result: as long as a
+request may wait for memory, and not at all while the store is away. After that, or after a crash, a job in
+`runtime.memory` reads captured turns again; keys derived from the turn prevent learning anything twice.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from festinger.errors import FestingerError
+from festinger.errors import FestingerError, StoreDown, Unavailable
 from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
 from festinger.memory.extract.turns import PersonTurn, learn_turn
@@ -29,8 +29,6 @@ from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.world.recall import SourceText
 
-WAIT_SECONDS = 1.0
-"""How long the start of a response waits for the learning that a person asked for."""
 KEPT = frozenset({"stored", "confirmed", "refined", "superseded", "pending"})
 
 
@@ -40,13 +38,13 @@ class LearnStatus:
 
     actions: tuple[str, ...] = ()
     is_late: bool = False
+    """Whether it is learned later, from what was captured at the latest."""
     failed: str = ""
 
     def __str__(self) -> str:
-        if self.failed:
-            return f"failed; reason={self.failed}"
-        if self.is_late:
-            return "pending"
+        if self.is_late or self.failed:
+            word = "pending" if self.is_late else "failed"
+            return f"{word}; reason={self.failed}" if self.failed else word
         kept = [action for action in self.actions if action in KEPT]
         return f"{len(kept)}; actions={','.join(self.actions)}" if self.actions else "0"
 
@@ -83,7 +81,7 @@ class StoredLearner:
         self._open.setdefault(key, set()).add(task)
         task.add_done_callback(partial(self._done, key))
         if any(asks_to_remember(each.text) for each in texts):
-            ctx.learning = partial(_wait_for_status, task)
+            ctx.learning = partial(_wait_for_status, app, task, ctx.settings.proxy.memory_deadline_ms / 1000)
 
     def is_learning(self, space: SpaceId) -> bool:
         return any(key[0] == space for key in self._open)
@@ -109,14 +107,17 @@ async def _learn(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> LearnSt
         except FestingerError as error:
             app.memory.forget_turn(scope.space, turn.id)
             log.warning("turn not learned at once", error=error.message)
-            return LearnStatus(failed=type(error).__name__)
+            return LearnStatus(is_late=isinstance(error, Unavailable), failed=type(error).__name__)
     return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
 
 
-async def _wait_for_status(task: asyncio.Task[LearnStatus]) -> LearnStatus:
-    """What was learned, as far as known within `WAIT_SECONDS`."""
-    await asyncio.wait({task}, timeout=WAIT_SECONDS)
-    return task.result() if task.done() else LearnStatus(is_late=True)
+async def _wait_for_status(app: App, task: asyncio.Task[LearnStatus], seconds: float) -> LearnStatus:
+    """What was learned, as far as that is known by then."""
+    if not app.store.is_away:
+        await asyncio.wait({task}, timeout=seconds)
+    if task.done():
+        return task.result()
+    return LearnStatus(is_late=True, failed=StoreDown.__name__ if app.store.is_away else "")
 
 
 def message_id(said: SourceText) -> UUID:

@@ -18,7 +18,7 @@ from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import ProviderDown, ProviderRefused, StoreDown
 from festinger.ids import Scope
-from festinger.memory.query import find_believed_ids
+from festinger.memory.query import find_believed_ids, find_wordings_at
 from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.association import AssociationPath, find_associations, top_associations
 from festinger.retrieval.bm25 import TermStatistics, pool_query, quote_term, rarest_terms, rrf_score
@@ -333,14 +333,19 @@ async def fetch_candidates(
 async def _filter_believed_rows(
     deps: RetrievalDeps, transaction: Transaction, scope: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
-    """Keep only what was believed, or valid, at the moments asked for."""
+    """Keep only what was believed, or valid, at the moments asked for, in the words of then."""
     if query.as_of is None and query.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
     stood = await find_believed_ids(
         deps.memory, transaction, scope.space, ids, as_of=query.as_of, valid_at=query.valid_at
     )
-    return [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
+    kept = [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
+    if query.as_of is None:
+        return kept
+    words = await find_wordings_at(transaction, scope.space, stood, query.as_of)
+    unmade = {"context": None, "compressed": None}
+    return [{**row, **words[row["ref"]], **unmade} if row["ref"] in words else row for row in kept]
 
 
 async def load_corpus_size(

@@ -56,6 +56,7 @@ from festinger.memory.late_judgements import (
     recheck_memory,
 )
 from festinger.memory.model import Action
+from festinger.outcomes.replay import replay_outcomes
 from festinger.outcomes.stats import outcomes_of
 from festinger.outcomes.surface import recently_surfaced
 from festinger.retrieval.maintenance import forget_old_turns
@@ -292,6 +293,9 @@ def build_memory(app: "App") -> MemoryService:
     async def reported(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
         return await outcomes_of(app.outcomes.deps, space, memory)
 
+    async def retell(transaction: Transaction, space: SpaceId, memory: MemoryId) -> None:
+        await replay_outcomes(app.outcomes.deps, transaction, space, memory)
+
     def on_read(scope: Scope, memories: Sequence[UUID]) -> None:
         app.afterwards.write(app.outcomes.note_reads(scope, memories))
 
@@ -309,6 +313,7 @@ def build_memory(app: "App") -> MemoryService:
         surfaced=surfaced,
         outcomes_of=reported,
         give_back=build_reinstate(app),
+        replay_outcomes=retell,
         on_read=on_read,
         ask=app.request_job,
         without_blocks=without_ours,

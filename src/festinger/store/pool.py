@@ -159,6 +159,11 @@ class Store:
         self._line = line
         self._direct = direct
 
+    @property
+    def is_away(self) -> bool:
+        """Whether the last attempt to connect failed."""
+        return self._line.trouble is not None
+
     @asynccontextmanager
     async def transaction(
         self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST

@@ -5,6 +5,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.jobs.deps import rows
 from tests.memory.censors.guarding import Guard
 from tests.memory.episodes.talking import MONDAY
 from tests.memory.remembering import events
@@ -37,6 +38,28 @@ async def test_by_itself_the_fifth_strike_makes_a_stop_and_the_fourth_does_not(s
     assert (await guard.check("a zebra")).blocked
     told = [row["payload"] for row in await events(store, "censor_changed")]
     assert [(each["from"], each["to"], each["by"]) for each in told[1:]] == [("warn", "block", "festinger")]
+
+
+@pytest.mark.requirement("M-70", "M-72")
+@pytest.mark.parametrize("way", ["undo", "demote"])
+async def test_strikes_that_led_to_a_stop_which_a_person_took_back_do_not_lead_to_it_again(store: Store, way: str):
+    guard = Guard(store, censor_escalation="auto")
+    censor = await guard.add("zebra")
+    await guard.strike("a zebra", 5)
+    assert (await guard.now(censor)).action is CensorAction.BLOCK
+    if way == "undo":
+        [change] = await rows(store, "select id from censor_change where op = 'escalate'")
+        await undo(guard.mind.deps, MAIN_SPACE, change["id"], by="person:ann")
+    else:
+        await demote(guard.mind.deps, MAIN_SPACE, censor.id, by="person:ann")
+
+    guard.mind.forward()
+    await guard.strike("a zebra", 4)
+    assert (await guard.now(censor)).action is CensorAction.WARN
+    await guard.strike("a zebra", 1)
+
+    now = await guard.now(censor)
+    assert (now.action, now.activation_count) == (CensorAction.BLOCK, 10)
 
 
 async def test_a_stop_stays_a_stop_and_a_threshold_of_its_own_counts(store: Store):

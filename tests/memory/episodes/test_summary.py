@@ -71,10 +71,12 @@ def test_sentences_stand_in_the_order_in_which_they_were_said():
 
 
 @pytest.mark.requirement("M-55")
-def test_the_title_is_made_of_the_words_of_the_first_request_that_stand_out():
-    title = extract_title(LONG)
+def test_without_statements_the_title_is_the_first_request_cut_to_ten_words():
+    greeted = turns(("user", "Hi there!"), *PLAN)
 
-    assert title == "We must move billing service another database before end March"
+    assert extract_title(LONG) == "We must move the billing service to another database before …"
+    assert extract_title(greeted) == extract_title(LONG)
+    assert extract_title(turns(("user", "Hi there!"))) == "Hi there!"
 
 
 def test_a_sentence_that_is_said_over_and_over_is_told_once():

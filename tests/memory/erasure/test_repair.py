@@ -4,6 +4,7 @@ import random
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,7 @@ from festinger.memory.erasure.repair import RepairMode, repair
 from festinger.memory.erasure.replay import fill_details
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.late_judgements import recheck_memory
+from festinger.memory.learn.statement import SourceTurn
 from festinger.memory.model import Action, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
@@ -282,6 +284,28 @@ async def test_a_repair_may_forget_and_may_only_plan(store: Store, tmp_path: Pat
     await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=RepairMode.FORGET)
     assert await places_of(store, "quokka") == []
     assert await texts(store) == ["The harbour opens at dawn every day"]
+
+
+@pytest.mark.parametrize("mode", RepairMode)
+async def test_what_derives_only_from_it_and_the_turn_that_said_it_goes_with_it(
+    store: Store, tmp_path: Path, mode: RepairMode
+):
+    mind = Mind(store)
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    turn = uuid4()
+    bad = await poison(mind, "The mill is cursed", turn_id=turn)
+    good = await mind.learn("The mill grinds on Tuesdays")
+    derived: dict[str, Any] = {"origin": "job", "turns": (SourceTurn(id=turn, trust=0.4),)}
+    alone = await mind.learn("Nobody should buy flour", derived_from=(known(bad),), **derived)
+    mixed = await mind.learn("Tuesdays bring bad luck", derived_from=(known(bad), known(good)), **derived)
+
+    done = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY, mode=mode)
+
+    assert set(done.locked) == {known(bad), known(alone)}
+    assert done.remade == (known(mixed),)
+    if done.forgotten:
+        assert (done.locked, done.remade) == (done.forgotten.erased, done.forgotten.remade)
+    assert {each.id for each in await memories(store, "active")} == {known(good)}
 
 
 async def test_a_repair_needs_a_place(store: Store, tmp_path: Path):

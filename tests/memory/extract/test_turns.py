@@ -3,6 +3,7 @@
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 from tests.memory.episodes.talking import writing
 from tests.memory.remembering import Mind, memories, texts
 
@@ -115,6 +116,21 @@ async def test_without_a_model_or_with_one_that_fails_what_rules_read_stands(sto
     assert await read_turn(mind.deps, mind.place(), said) == []
     assert await read_turn(writing(mind.deps, failing), mind.place(), said) == []
     assert await texts(store) == ["I live in Oslo"]
+
+
+async def test_a_model_that_cannot_answer_in_shape_is_warned_of_once_with_what_to_do(store: Store):
+    mind = Mind(store)
+    model, _ = scripted_model(*["Sorry, I only speak prose."] * 6)
+    deps = writing(mind.deps, model)
+
+    with capture_logs() as lines:
+        for number in range(3):
+            await read_turn(deps, mind.place(), turn("I live in Oslo.", number + 1))
+
+    told = [each for each in lines if each["event"] == "turn not read by a model"]
+    assert [each["log_level"] for each in told] == ["warning", "debug", "debug"]
+    assert told[0]["model"] == model.name
+    assert "`llm.*`" in told[0]["hint"]
 
 
 async def test_a_turn_that_states_nothing_costs_no_call(store: Store):

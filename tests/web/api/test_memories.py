@@ -317,6 +317,34 @@ async def test_what_was_believed_then_and_what_held_then_are_asked_for_by_a_mome
         assert (await at.ask("GET", f"{PATH}?as_of={future}")).status == 422
 
 
+@pytest.mark.requirement("M-43", "M-105")
+async def test_as_of_a_moment_a_memory_has_the_words_of_then(database_url: str, tmp_path: Path):
+    hands = Hands()
+    async with server(database_url, tmp_path, tools=fixed_tools(hands)) as at:
+        ann = {"key": await key_of(at, AccessRole.REVIEWER)}
+        memory = (await learn(at, "The harbour opens at six")).json["memory"]["id"]
+        moments = [iso(hands.now)]
+        hands.forward(timedelta(days=1))
+        words = {"content": "The harbour opens at ten"}
+        edited = (await at.ask("PATCH", f"{PATH}/{memory}", body=words, **ann)).json
+        moments.append(iso(hands.now))
+        hands.forward(timedelta(days=1))
+        await at.ask("POST", f"/admin/api/changes/{edited['change']}/undo", **ann)
+        moments.append(iso(hands.now))
+        hands.forward(timedelta(days=1))
+        await at.ask("PATCH", f"{PATH}/{memory}", body={"content": "The harbour opens at noon"}, **ann)
+        moments.append(iso(hands.now))
+
+        read = [(await at.ask("GET", f"{PATH}/{memory}?as_of={each}")).json["content"] for each in moments]
+        listed = [(await at.ask("GET", f"{PATH}?as_of={each}")).json["items"][0]["content"] for each in moments]
+        asked = [{"cue": "when does the harbour open?", "as_of": each} for each in moments]
+        recalled = [(await at.ask("POST", "/admin/api/recall", body=each)).json["items"] for each in asked]
+
+    assert read == [f"The harbour opens at {time}" for time in ("six", "ten", "six", "noon")]
+    assert listed == read
+    assert [items[0]["text"] for items in recalled] == read
+
+
 async def test_one_memory_is_found_by_the_beginning_of_its_id_with_why_and_history(database_url: str, tmp_path: Path):
     async with server(database_url, tmp_path) as at:
         small = (await learn(at, SMALL)).json["memory"]["id"]

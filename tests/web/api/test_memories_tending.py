@@ -97,6 +97,40 @@ async def test_twins_are_merged_and_a_memory_is_parted(database_url: str, tmp_pa
     assert [each["id"] for each in why["derives_from"]] == [both]
 
 
+@pytest.mark.requirement("M-34")
+async def test_undoing_a_split_leaves_the_original_alone_and_what_was_known_before_as_it_was(
+    database_url: str, tmp_path: Path
+):
+    async with server(database_url, tmp_path) as at:
+        ann = {"key": await key_of(at, AccessRole.REVIEWER)}
+        known_before = await known(at, "Emil paints")
+        both = await known(at, "Dora sings and Emil paints")
+        before = (await at.ask("GET", PATH)).json["items"]
+        parted = await at.ask("POST", f"{PATH}/{both}/split", body={"texts": ["Dora sings", "Emil paints"]}, **ann)
+        assert parted.json["parts"][1]["memory"]["id"] == known_before
+        undone = await at.ask("POST", f"{CHANGES}/{parted.json['change']}/undo", **ann)
+        again = await at.ask("POST", f"{CHANGES}/{parted.json['change']}/undo", **ann)
+        after = (await at.ask("GET", PATH)).json["items"]
+
+    assert (undone.status, again.status) == (200, 200)
+    assert [(each["id"], each["content"]) for each in after] == [(each["id"], each["content"]) for each in before]
+
+
+@pytest.mark.requirement("M-34")
+async def test_undoing_a_split_brings_back_what_a_part_had_replaced(database_url: str, tmp_path: Path):
+    async with server(database_url, tmp_path) as at:
+        ann = {"key": await key_of(at, AccessRole.REVIEWER)}
+        old = await known(at, SMALL)
+        both = await known(at, "The server has a red door and hums")
+        parted = await at.ask("POST", f"{PATH}/{both}/split", body={"texts": [LARGE, "The server hums"]}, **ann)
+        replaced = (await at.ask("GET", f"{PATH}/{old}")).json["status"]
+        await at.ask("POST", f"{CHANGES}/{parted.json['change']}/undo", **ann)
+        after = (await at.ask("GET", PATH)).json["items"]
+
+    assert replaced == "superseded"
+    assert {each["id"] for each in after} == {old, both}
+
+
 @pytest.mark.requirement("M-15")
 async def test_only_a_reviewer_lets_something_out_of_quarantine(database_url: str, tmp_path: Path):
     async with server(database_url, tmp_path) as at:

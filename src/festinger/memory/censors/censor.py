@@ -68,6 +68,8 @@ class Censor:
     active: bool
     created_at: datetime
     version: int
+    pardoned_count: int = 0
+    """Triggers from before a person last made the block a warning again; known only of a locked censor."""
     would_have_hit: int | None = None
     """How many recent turns it would have triggered on; set on creation only."""
     looked_at: int | None = None
@@ -82,8 +84,8 @@ class Censor:
 
     @property
     def counted(self) -> int:
-        """Triggers that count toward escalation: all but the reported false positives."""
-        return max(0, self.activation_count - self.false_positive_count)
+        """Triggers that count toward escalation: all but the reported false positives and the pardoned ones."""
+        return max(0, self.activation_count - self.false_positive_count - self.pardoned_count)
 
     @property
     def guidance(self) -> str:
@@ -91,7 +93,7 @@ class Censor:
         return self.reason or self.meaning or f"This matches `{self.pattern}`."
 
     def as_json(self) -> dict[str, Any]:
-        shown = record_json(self, hide=("seq", "would_have_hit", "looked_at", "said"))
+        shown = record_json(self, hide=("seq", "pardoned_count", "would_have_hit", "looked_at", "said"))
         asked = {"would_have_hit": self.would_have_hit, "looked_at": self.looked_at or None, "said": self.said or None}
         return shown | {name: value for name, value in asked.items() if value is not None}
 

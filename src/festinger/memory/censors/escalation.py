@@ -2,7 +2,8 @@
 
 By default a due escalation is only proposed to a person; with `auto` it is applied, but never to censors made
 by a model, tool, document or job, which would block turns for rules that nobody vouched for.
-A person can report each trigger as a false positive once; it then no longer counts toward escalation. A
+A person can report each trigger as a false positive once; it then no longer counts toward escalation. Nor do
+the triggers that led to a block which a person undid: the count starts anew. A
 warning that is mostly wrong is switched off (logged, undoable). A mostly wrong block stays until a person
 decides.
 """

@@ -102,6 +102,24 @@ turn_from_row = row_mapper(EpisodeTurn)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnStatement:
+    """Something that a person stated in a turn and that stands."""
+
+    turn_id: UUID
+    wording: str
+    confidence: float
+    is_binding: bool
+    """Whether it is a rule, a preference, a decision or a correction."""
+
+    @property
+    def importance(self) -> float:
+        return self.is_binding + self.confidence
+
+
+statement_from_row = row_mapper(TurnStatement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
     space_id: SpaceId
     id: UUID

@@ -16,14 +16,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
 
-import structlog
-
 from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.events.event import Event
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.llm.model import Model
 from festinger.memory.changes import find_memories
-from festinger.memory.deps import MemoryDeps
+from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import edit
 from festinger.memory.episodes.episode import (
     BY_CALLER,
@@ -33,10 +31,11 @@ from festinger.memory.episodes.episode import (
     EpisodeState,
     EpisodeTurn,
     Lesson,
+    TurnStatement,
     dialogue_turns,
     episode_from_row,
 )
-from festinger.memory.episodes.store import find_episode, list_usable_turns, lock_episode
+from festinger.memory.episodes.store import find_episode, list_statements, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import (
     Summary,
     find_skip_reason,
@@ -321,8 +320,6 @@ def _with_key(request: LearnRequest, key: str) -> LearnRequest:
     return replace(request, key=key)
 
 
-log = structlog.get_logger(room="memory")
-
 OWN_WORDS = (BY_EXTRACT, BY_TRANSCRIPT)
 WRITER = "writer"
 """Degraded label for the writer model."""
@@ -333,10 +330,11 @@ LEFT_BEHIND = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedEpisode:
-    """A closed episode with its turns."""
+    """A closed episode with its turns and what people stated in them."""
 
     episode: Episode
     turns: tuple[EpisodeTurn, ...]
+    stated: tuple[TurnStatement, ...]
 
 
 async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Event) -> None:
@@ -354,7 +352,7 @@ async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
         return await _finish_lessons(deps, space, episode)
     model = None if is_short_conversation(ended.turns) else await deps.writer(space)
     summary = await _ask_model(deps, model, ended) if model else None
-    return await _save_summary(deps, ended, summary or _extract_summary(ended))
+    return await _save_summary(deps, ended, summary or summarise_without_model(ended.turns, ended.stated))
 
 
 async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
@@ -362,7 +360,7 @@ async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) 
     ended = await _load_closed_episode(deps, space, episode)
     if ended is None or ended.episode.state is EpisodeState.SUMMARISED:
         return await _finish_lessons(deps, space, episode)
-    return await _save_summary(deps, ended, _extract_summary(ended))
+    return await _save_summary(deps, ended, summarise_without_model(ended.turns, ended.stated))
 
 
 async def summarise_with_timeout(deps: MemoryDeps, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
@@ -396,11 +394,8 @@ async def _load_closed_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) 
         if (reason := find_skip_reason(turns)) is not None:
             await transaction.maybe(Q["skip_episode"], space=space, id=episode, reason=reason, at=deps.clock())
             return None
-    return ClosedEpisode(episode=found, turns=turns)
-
-
-def _extract_summary(ended: ClosedEpisode) -> Summary:
-    return summarise_without_model(ended.turns)
+        stated = await list_statements(transaction, space, turns)
+    return ClosedEpisode(episode=found, turns=turns, stated=stated)
 
 
 async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Summary | None:
@@ -410,7 +405,7 @@ async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Su
         return await summarise_with_model(model, ended.turns, most=most)
     except (ProviderRefused, Overloaded, Unavailable) as error:
         DEGRADED.labels(WRITER).inc()
-        log.warning("episode summed up without a model", episode=str(ended.episode.id), why=error.message)
+        log_writer_failure(deps, "episode summed up without a model", model, error, episode=str(ended.episode.id))
         return None
 
 
@@ -420,7 +415,8 @@ async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, summary: Summary
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, summary))
         if row is None and summary.by not in OWN_WORDS:
-            taken = _extract_summary(ended)
+            stated = await list_statements(transaction, ended.episode.space_id, ended.turns)
+            taken = summarise_without_model(ended.turns, stated)
             row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, summary, was=taken))
     deps.step("summary kept")
     return await _finish_lessons(deps, ended.episode.space_id, ended.episode.id)

@@ -16,7 +16,7 @@ from festinger.ids import SpaceId
 from festinger.memory.changes import find_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, EpisodeState, episode_from_row
-from festinger.memory.episodes.store import list_usable_turns, lock_episode
+from festinger.memory.episodes.store import list_statements, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import summarise_without_model
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.jobs import EMBED, SUMMARISE
@@ -46,7 +46,7 @@ async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: Spa
     turns = await list_usable_turns(transaction, space, episode)
     if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    summary = summarise_without_model(turns)
+    summary = summarise_without_model(turns, await list_statements(transaction, space, turns))
     row = await transaction.one(
         Q["retell_episode"],
         space=space,

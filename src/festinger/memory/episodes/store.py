@@ -27,7 +27,9 @@ from festinger.memory.episodes.episode import (
     EpisodeState,
     EpisodeTurn,
     TurnRole,
+    TurnStatement,
     episode_from_row,
+    statement_from_row,
     turn_from_row,
 )
 from festinger.memory.jobs import SUM_UP
@@ -452,6 +454,14 @@ async def list_turns(transaction: Transaction, space: SpaceId, episode: UUID) ->
 async def list_usable_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
     """List the turns without anything from a withdrawn source; summaries are made from these."""
     return tuple(map(turn_from_row, await transaction.all(Q["turns_left"], space=space, episode=episode)))
+
+
+async def list_statements(
+    transaction: Transaction, space: SpaceId, turns: Sequence[EpisodeTurn]
+) -> tuple[TurnStatement, ...]:
+    """List what people stated in these turns, as far as it stands."""
+    said = [turn.turn_id for turn in turns if turn.role is TurnRole.USER]
+    return tuple(map(statement_from_row, await transaction.all(Q["stated_in_turns"], space=space, turns=said)))
 
 
 async def page_episodes(

@@ -2,8 +2,10 @@
 
 The model sees numbered turns quoted as data and returns title, summary, outcome, topics and a few facts, each
 with its turns. An invalid answer is retried once with the error named; a second one raises.
-The extract needs no model and is deterministic: the most salient sentences in order, and a title made of the
-words of the first request. It rewords nothing, so it cannot make anything up.
+The extract needs no model and is deterministic: first the sentences in which people stated something that
+stands, rules, preferences, decisions and corrections before the rest, then the most salient ones, in order.
+Its title is the most important statement, or the first request. It rewords nothing, so it cannot make
+anything up.
 """
 
 from collections.abc import Sequence
@@ -22,18 +24,17 @@ from festinger.memory.episodes.episode import (
     Lesson,
     TurnRole,
     TurnSentence,
+    TurnStatement,
     char_count,
     dialogue_turns,
     format_prompt_transcript,
     format_transcript,
     list_sentences,
     saliency,
-    split_words,
     word_count,
 )
 from festinger.memory.extract.statements import classify_kind
 from festinger.text.normalize import fold
-from festinger.text.vocabulary import word_rarity
 
 FEWEST_WORDS = 100
 MOST_WORDS = 150
@@ -74,24 +75,38 @@ def is_short_conversation(turns: Sequence[EpisodeTurn]) -> bool:
     return word_count(turns) < FEWEST_WORDS
 
 
-def build_extract(turns: Sequence[EpisodeTurn]) -> Extract:
-    """Extract title and summary of a conversation."""
-    return Extract(title=extract_title(turns), summary=extract_summary(turns))
+def build_extract(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> Extract:
+    """Extract title and summary of a conversation; `stated` is what people stated in it."""
+    return Extract(title=extract_title(turns, stated), summary=extract_summary(turns, stated))
 
 
-def extract_summary(turns: Sequence[EpisodeTurn]) -> str:
+def extract_summary(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> str:
     if is_short_conversation(turns):
         return format_transcript(turns)[:LONGEST_SUMMARY]
     found = list_sentences(turns)
     last = max((sentence.turn.seq for sentence in found), default=0)
     first = next((turn.seq for turn in dialogue_turns(turns) if turn.role is TurnRole.USER), 0)
-    again = _repeats(found)
-    by_weight = sorted(
-        found, key=lambda each: (each.position in again, -_weight(each, first=first, last=last), each.position)
-    )
-    chosen = sorted(_select_sentences(by_weight), key=lambda each: each.position)
+    again, importance = _repeats(found), _importance(found, stated)
+
+    def order(each: TurnSentence) -> tuple[bool, float, float, int]:
+        weight = _weight(each, first=first, last=last)
+        return each.position in again, -importance.get(each.position, 0.0), -weight, each.position
+
+    chosen = sorted(_select_sentences(sorted(found, key=order)), key=lambda each: each.position)
     summary = " ".join(each.text for each in chosen) or " ".join(format_transcript(turns).split()[:MOST_WORDS])
     return summary[:LONGEST_SUMMARY]
+
+
+def _importance(found: Sequence[TurnSentence], stated: Sequence[TurnStatement]) -> dict[int, float]:
+    """Return the importance of the sentences in which something was stated, by position."""
+    ranks: dict[int, float] = {}
+    for each in stated:
+        words = set(fold(each.wording).split())
+        said = [sentence for sentence in found if sentence.turn.turn_id == each.turn_id]
+        if said:
+            place = max(said, key=lambda sentence: len(words & set(fold(sentence.text).split()))).position
+            ranks[place] = max(ranks.get(place, 0.0), each.importance)
+    return ranks
 
 
 def _repeats(found: Sequence[TurnSentence]) -> set[int]:
@@ -106,16 +121,20 @@ def _repeats(found: Sequence[TurnSentence]) -> set[int]:
     return again
 
 
-def extract_title(turns: Sequence[EpisodeTurn]) -> str:
-    """Join the rarest words of the first request, in order."""
+def extract_title(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> str:
+    """Return the most important statement, else the first sentence of the first request, cut to a title."""
+    if stated:
+        return _cut_title(max(stated, key=lambda each: (each.importance, saliency(each.wording))).wording)
     spoken = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
-    asked = [turn for turn in spoken if turn.role is TurnRole.USER and split_words(turn.content)]
-    request = (asked or spoken)[0]
-    words = split_words(request.content)
-    chosen = sorted(range(len(words)), key=lambda at: (-word_rarity(words[at]), at))[:TITLE_MOST]
-    return (
-        " ".join(words[at] for at in sorted(chosen))[:LONGEST_TITLE].strip() or request.content.strip()[:LONGEST_TITLE]
-    )
+    asked = list_sentences([turn for turn in spoken if turn.role is TurnRole.USER]) or list_sentences(spoken)
+    telling = [sentence for sentence in asked if sentence.words >= FEWEST_SENTENCE_WORDS] or asked
+    return _cut_title(telling[0].text if telling else spoken[0].content)
+
+
+def _cut_title(text: str) -> str:
+    words = text.split()
+    more = " …" if len(words) > TITLE_MOST else ""
+    return f"{' '.join(words[:TITLE_MOST])[: LONGEST_TITLE - len(more)]}{more}"
 
 
 def _weight(sentence: TurnSentence, *, first: int, last: int) -> float:
@@ -202,9 +221,9 @@ class Summary:
     lessons: tuple[Lesson, ...] = ()
 
 
-def summarise_without_model(turns: Sequence[EpisodeTurn]) -> Summary:
+def summarise_without_model(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement]) -> Summary:
     """Summarize by extract, without lessons: what people stated was learned when they said it."""
-    taken = build_extract(turns)
+    taken = build_extract(turns, stated)
     return Summary(
         title=taken.title, summary=taken.summary, by=BY_TRANSCRIPT if is_short_conversation(turns) else BY_EXTRACT
     )

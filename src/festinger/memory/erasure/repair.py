@@ -176,7 +176,8 @@ async def _repair(
     await _release_held_memories(work, conflicts)
     sightings = [each for group in meant.sightings.values() for each in group]
     await work.run("take_back_sightings", ids=sightings, because=REPAIRED)
-    await work.run("take_back_confirmations", sightings=[str(each) for each in sightings], at=deps.clock(), by=by)
+    confirmed = {"sightings": [str(each) for each in sightings], "at": deps.clock(), "by": by}
+    work.undone += [row["id"] for row in await transaction.all(Q["take_back_confirmations"], space=space, **confirmed)]
     await _quarantine(work, sorted(bad), sorted(remade))
     work.retold |= {each for each in meant.trimmed if each not in bad}
     for memory in sorted(work.retold - bad):
@@ -209,10 +210,13 @@ async def _repair(
 async def _find_dependents(
     transaction: Transaction, space: SpaceId, whole: Iterable[MemoryId]
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
-    """Return what derives only from these, and what has other sources too. Others' duplicates stay."""
+    """Return what derives only from these and the turns that said them, and what has other sources too.
+
+    Others' duplicates stay.
+    """
     gone: frozenset[MemoryId] = frozenset(whole)
     while True:
-        rows = await transaction.all(Q["derived_from_these"], space=space, memories=sorted(gone))
+        rows = await transaction.all(Q["standing_on"], space=space, memories=sorted(gone))
         with_it = {row["id"] for row in rows if row["others"] == 0}
         if with_it <= gone:
             return gone, frozenset(row["id"] for row in rows) - gone
@@ -340,7 +344,15 @@ async def _forget(
         eraser, work.transaction, work.space, gone, reason="repair", by=work.by, dry_run=dry_run
     )
     rows = {name: count for name, count in elsewhere.items() if count}
-    return await _emit_repaired(work, replace(done, forgotten=replace(plan, rows={**plan.rows, **rows})))
+    told = replace(
+        done,
+        locked=plan.erased,
+        restored=tuple(each for each in done.restored if each not in plan.erased),
+        retold=tuple(each for each in done.retold if each not in plan.erased),
+        remade=plan.remade,
+        forgotten=replace(plan, rows={**plan.rows, **rows}),
+    )
+    return await _emit_repaired(work, told)
 
 
 async def _record_change(
@@ -395,9 +407,6 @@ async def undo_repair(deps: MemoryDeps, transaction: Transaction, space: SpaceId
         if rows:
             await transaction.run_many(Q[query], rows)
     await transaction.run(Q["redo_changes"], space=space, changes=change.after["undone"])
-    await transaction.run(
-        Q["redo_confirmations"], space=space, sightings=[row["id"] for row in images["sighting"]], at=change.at
-    )
     await reinstate_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
     await deps.give_back(transaction, space, change.after.get("elsewhere", {}))
 

@@ -3,7 +3,8 @@
 The remaining sightings are replayed in order of time: the first founds the memory, later ones count by the
 same rules as when they came, merges add what the duplicate had gathered, and shifts by a person or the night
 are applied again.
-The arithmetic is that of learning. Whoever keeps the log of outcomes adds their effect.
+The arithmetic is that of learning. For a memory with outcomes, whoever keeps their log replays it over the
+sightings that count here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,7 @@ from festinger.memory.confidence import (
     MemoryUncountedReason,
     Weight,
     corroborate_belief,
+    find_first_sighting,
     find_uncounted_reason,
     merge_weights,
     round_trust,
@@ -35,8 +37,7 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
 
-REPAIRED = "repaired"
-"""Why a withdrawn sighting no longer counts."""
+REPAIRED = MemoryUncountedReason.REPAIRED.value
 FIXED = frozenset({MemoryUncountedReason.OWN_DERIVATION.value, MemoryUncountedReason.UNDONE.value, REPAIRED})
 """Reasons that hold regardless of the other sightings."""
 
@@ -98,12 +99,18 @@ def replay_belief(
     status: Status,
     immutable: bool,
     cap: float,
+    first: UUID | None = None,
     moves: Sequence[BeliefShift] = (),
     merges: Sequence[ReplayMerge] = (),
 ) -> MemoryReplayResult:
-    """Replay everything. `cap` is the highest confidence that causes with little trust reach."""
+    """Replay everything. `cap` is the highest confidence that causes with little trust reach.
+
+    The sighting `first` founds the memory, by default the oldest.
+    """
     start = Belief(confidence=START, weight=IMMUTABLE if immutable else FRESH, immutable=immutable)
-    own = sorted((each for each in voices if each.moved_by is None), key=lambda each: (each.at, each.id))
+    own = sorted(
+        (each for each in voices if each.moved_by is None), key=lambda each: (each.id != first, each.at, each.id)
+    )
     result = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
     heard = [each for each in own[:1] if each.because is None]
     happened: list[tuple[datetime, int, ReplaySighting | BeliefShift | ReplayMerge]] = [
@@ -178,9 +185,9 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
     """Recompute a memory from its remaining sightings; the caller has removed the others."""
     found = await lock_memory(transaction, space, memory)
     rows = await transaction.all(Q["voices_of"], space=space, memory=memory)
-    result = await _replay_sightings(deps, transaction, found, rows)
-    first = next((row for row in rows if row["moved_by"] is None and row["because"] != REPAIRED), None)
-    if first is not None and first["id"] != found.id and _lacks_first_sighting(found, rows):
+    first = find_first_sighting(found.id, rows)
+    result = await _replay_sightings(deps, transaction, found, rows, first=first["id"] if first else None)
+    if first is not None and first["id"] != found.id:
         await _reset_first_sighting(transaction, found, first)
     await _refill_details(transaction, found, rows)
     changed = [
@@ -200,11 +207,8 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
         at=deps.clock(),
         **belief_columns(result.belief),
     )
+    await deps.replay_outcomes(transaction, space, found.id)
     return await lock_memory(transaction, space, memory)
-
-
-def _lacks_first_sighting(memory: Memory, rows: Sequence[Mapping[str, Any]]) -> bool:
-    return not any(row["id"] == memory.id and row["because"] != REPAIRED for row in rows)
 
 
 def fill_details(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -255,7 +259,7 @@ async def _reset_first_sighting(transaction: Transaction, memory: Memory, first:
 
 
 async def _replay_sightings(
-    deps: MemoryDeps, transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]]
+    deps: MemoryDeps, transaction: Transaction, memory: Memory, rows: Sequence[Mapping[str, Any]], *, first: UUID | None
 ) -> MemoryReplayResult:
     space, cap = memory.space_id, deps.terms(memory.space_id).memory.untrusted_confidence_cap
     changes = [each for each in await changes_of(transaction, space, [memory.id]) if each.undone_at is None]
@@ -270,6 +274,7 @@ async def _replay_sightings(
         status=memory.status,
         immutable=memory.immutable,
         cap=cap,
+        first=first,
         moves=[_build_shift(each, memory.id) for each in changes if each.op is MemoryChangeOp.WEIGHT],
         merges=merges,
     )

@@ -15,7 +15,7 @@ from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
 from festinger.ids import Origin, Scope
 from festinger.llm.model import AnswerSchema, PromptMessage
 from festinger.llm.prompts import load_prompt
-from festinger.memory.deps import MemoryDeps
+from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import archive, supersede
 from festinger.memory.extract.classifier import statement_probabilities
 from festinger.memory.extract.clauses import split_clauses
@@ -61,7 +61,7 @@ async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Le
     try:
         answer = await model.answer([_question(turn.text, taken, older)], TurnReading)
     except (ProviderRefused, Overloaded, Unavailable) as error:
-        log.warning("turn not read by a model", why=error.message)
+        log_writer_failure(deps, "turn not read by a model", model, error)
         return []
     for number in answer.value.wrong:
         if number in numbered and numbered[number] in taken:

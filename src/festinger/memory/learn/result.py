@@ -71,6 +71,8 @@ class Learned:
     refusal: UUID | None = None
     counted: bool = False
     """Whether it brought a new cause."""
+    created: bool = field(default=False, compare=False)
+    """Whether this call made a memory of its own; unknown of the stored result of an earlier one."""
     error: FestingerError | None = None
     """The error of this item of a batch."""
     _settle: Settle = field(default=_null_settle, repr=False, compare=False)
@@ -84,7 +86,7 @@ class Learned:
         return await self._settle(timeout) or self
 
     def as_json(self) -> dict[str, Any]:
-        shown = record_json(self, hide=("judgement", "counted", "error", "_settle"))
+        shown = record_json(self, hide=("judgement", "counted", "created", "error", "_settle"))
         error = {"error": self.error.as_json()["error"]} if self.error else {}
         return shown | {"judgement": _judgement(self.judgement), **error}
 
@@ -201,6 +203,7 @@ def build_result(
         redactions=prepared.statement.redactions,
         degraded=(EMBEDDER,) if is_new and prepared.vectors is None else (),
         said=describe_action(action, superseded=superseded, reasons=reasons),
+        created=is_new,
     )
 
 

@@ -19,7 +19,7 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import MOST_PARTS, MemoryEditResult, archive, edit, merge, relearn_texts, restore, supersede
 from festinger.memory.erasure.erase import ErasureDeps, forget_in_transaction
 from festinger.memory.erasure.selector import Selector, find_erasure_targets
-from festinger.memory.model import Action, Memory, Status
+from festinger.memory.model import Memory, Status
 from festinger.memory.query import require_visible
 from festinger.memory.undo import undo_in_transaction
 from festinger.proposals.model import ProposalType
@@ -209,18 +209,18 @@ async def _edit(deps: MemoryDeps, operation: EffectContext, ids: Sequence[Memory
 
 
 async def _split(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
-    """Learn each part, then archive the source. Embedding is too slow for a transaction and comes later."""
+    """Learn each part, then archive the source. Embedding is too slow for a transaction and comes later.
+
+    A part that only confirmed an existing memory is not archived on undo.
+    """
     parted = await find_memory(operation.transaction, operation.space, ids[0])
     await lock_owners(operation.transaction, operation.space, [parted.agent_id])
     source = await lock_memory(operation.transaction, operation.space, ids[0])
     said = await relearn_texts(deps, operation.transaction, [source], _parts(operation.payload))
     done = await archive(deps, operation.space, source.id, by=operation.by, reason="parted")
-    fresh = [str(each.memory.id) for each in said if each.memory and each.action in _MADE]
+    fresh = [str(each.memory.id) for each in said if each.memory and each.created]
     return replace(_changed(done), after={"parts": fresh})
 
-
-_MADE = (Action.STORED, Action.REFINED, Action.SUPERSEDED, Action.PENDING, Action.CONFLICTED)
-"""Actions that create a memory; a part that only confirmed an existing one is not archived on undo."""
 
 _OPS: Mapping[str, Doing] = {
     "merge": _merge,
