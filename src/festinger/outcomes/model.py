@@ -259,7 +259,19 @@ class ReportContext:
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}
 
 
-class Defaults:
+class _HandleConstants(type):
+    """Refuses to set a constant on the class, which would change no handle."""
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        key = _setting_key(name)
+        raise BadSetting(
+            f"`Defaults.{name}` belongs to a handle and cannot be set for all of them here.",
+            hint=f"Write `hooks = memory.observation` and `hooks.defaults.{name} = {value!r}`, and report through "
+            f"`hooks`; or change the setting `outcomes.{key}` for everybody.",
+        )
+
+
+class Defaults(metaclass=_HandleConstants):
     """The settings `outcomes.…` as constants of one handle, such as `ACTED_CONFIDENCE_SIGNAL`."""
 
     __slots__ = ("settings",)
