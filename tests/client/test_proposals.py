@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.jobs.deps import rows
 from tests.runtime.server import given
 
 import festinger
@@ -43,6 +44,20 @@ async def test_what_cannot_be_proposed_or_said_is_refused(database_url: str, tmp
             await memory.inbox(state="odd")
         with pytest.raises(BadInput):
             await memory.decide(made.id, "hurrah", by="Ada")
+
+
+@pytest.mark.requirement("H-45")
+async def test_what_was_put_off_is_back_in_the_inbox_when_its_time_has_come(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
+        made = await memory.propose(WHAT, category="reliability", scope="tools")
+        await promote(memory._app.inbox.deps, memory.space)
+        await add_reviewer(memory._app.inbox.deps, memory.space, "Ada")
+        await memory.decide(made.id, "defer", by="Ada")
+        away = (await memory.inbox(), [each.id for each in await memory.inbox(state="deferred")])
+        await rows(memory._app.store, "update proposal set deferred_until = now() - interval '1 s' returning id")
+        back = ([each.id for each in await memory.inbox()], await memory.inbox(state="deferred"))
+
+        assert (away, back) == (([], [made.id]), ([made.id], []))
 
 
 @pytest.mark.requirement("M-80")
