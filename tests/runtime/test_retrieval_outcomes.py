@@ -204,6 +204,7 @@ async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(databa
     assert before["judge"]["24 h"]["share"] is None
     assert after["judge"]["24 h"] == {"learns": 3, "learns that asked a model": 1, "share": 0.3333, "calls": 2}
     assert after["judge"]["7 d"]["share"] == 0.3333
+    assert (before["memory"]["pending pairs"], after["memory"]["pending pairs"]) == (0, 1)
     assert (before["outcomes"]["24 h"]["rate"], after["outcomes"]["24 h"]["rate"]) == (None, 1.0)
     assert (after["outcomes"]["all time"]["acted"], after["outcomes"]["pending"]) == (1, 0)
     assert after["outcomes"]["7 d"]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}
