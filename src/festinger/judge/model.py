@@ -57,7 +57,7 @@ class Judgement:
     current: Current = Current.BOTH
     confidence: float
     judge: str
-    """`rules@1`, `onnx:<model>`, `llm:<provider:model>` or `person:<name>`."""
+    """`rules@1`, `onnx:<model>`, `llm:<provider:model>`, `person:<name>` or `time`."""
     reasoning: str
     guards: tuple[Guard, ...] = ()
     prompt_hash: str | None = None
@@ -72,6 +72,8 @@ class Judgement:
 
 
 PERSON = "person:"
+TIME = "time"
+"""Settles what no other judge was sure of for long."""
 
 
 def unsure_judgement(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = ()) -> Judgement:
