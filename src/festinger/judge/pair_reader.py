@@ -108,14 +108,15 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     relation, confidence = CLASSES[best], float(shares[best])
     guards = compared.guards
     if relation is Relation.SAME and (parted := compared.parted):
-        return unsure_judgement(NAME, f"It reads as the same, but: {parted.why}", guards=guards)
+        return unsure_judgement(NAME, f"It reads as the same, but: {parted.why}", guards=guards, leaning=relation)
     if relation is Relation.SAME and (confidence < SAME_FROM or not _is_near(pair.features)):
-        return unsure_judgement(NAME, "It may be the same in other words.", guards=guards)
+        return unsure_judgement(NAME, "It may be the same in other words.", guards=guards, leaning=relation)
     current = Current.BOTH
     if relation is Relation.UPDATE:
         is_later = is_newer_statement(pair.old, pair.new)
         if is_later is None:
-            return unsure_judgement(NAME, "It reads as news, but which is later is not known.", guards=guards)
+            why = "It reads as news, but which is later is not known."
+            return unsure_judgement(NAME, why, guards=guards, leaning=relation)
         current = Current.NEW if is_later else Current.OLD
     return Judgement(
         relation=relation,
