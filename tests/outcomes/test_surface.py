@@ -186,7 +186,7 @@ def test_constants_set_on_the_class_are_refused_and_the_error_says_where_they_go
     with pytest.raises(UnknownSetting):
         Defaults.NOTHING = 1  # type: ignore[attr-defined]
 
-    assert "hooks.defaults.ACTED_CONFIDENCE_SIGNAL = 0.45" in str(refused.value.hint)
+    assert "memory.observation.defaults.ACTED_CONFIDENCE_SIGNAL = 0.45" in str(refused.value.hint)
     assert "`outcomes.acted_confidence_signal`" in str(refused.value.hint)
     assert Defaults().ACTED_CONFIDENCE_SIGNAL == 0.9
 

@@ -8,7 +8,7 @@ instead.
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -103,6 +103,8 @@ class Memory(EpisodeMixin, ProposalMixin):
     agent: AgentId
     session: SessionId | None
     _app: App
+    _constants: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """Settings of outcomes that the program changed for this handle and those made from it."""
 
     def for_agent(self, agent: str) -> "Memory":
         """Return the same memory, as another agent sees it."""
@@ -130,7 +132,7 @@ class Memory(EpisodeMixin, ProposalMixin):
     @property
     def observation(self) -> ObservationProtocol:
         """Hooks through which a program reports what it did with memories: read, surfaced, used."""
-        return self._app.outcomes.protocol(self._reporter())
+        return self._app.outcomes.protocol(self._reporter(), self._constants)
 
     def _reporter(self, how: ReportSource = ReportSource.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
         return Reporter(scope=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
@@ -151,7 +153,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         """
         await self._app.afterwards.written()
         return await observe_recall(
-            self._app.outcomes.deps,
+            self.observation.deps,
             self._reporter(),
             outcomes,
             recall=read_id(str(recall)) if recall is not None else None,
@@ -177,7 +179,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         )
         reporter = self._reporter(ReportSource.INFERRED, Origin.MODEL)
         await self._app.afterwards.written()
-        return await observe_reply(self._app.outcomes.deps, reporter, read_id(str(recall)), heard)
+        return await observe_reply(self.observation.deps, reporter, read_id(str(recall)), heard)
 
     async def learn(
         self,
