@@ -309,8 +309,10 @@ async def retry_waiting_pairs(
     for pair, said in zip(pairs, answers, strict=True):
         if said.final:
             await settle(space, pair, said)
-        else:
-            await _save_attempt(cascade, space, pair, said)
+        elif said.judge == judge or not judge.startswith(LLM):
+            # Small judges need not read every pair: it waits for one that was never at hand. An LLM that did not
+            # answer has made no attempt.
+            await _save_attempt(cascade, space, pair, replace(said, judge=judge))
     await _drop_missing_pairs(cascade, space, [each for each, pair in loaded if pair is None])
     done = sum(said.final for said in answers)
     return JudgementRetryResult(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))
