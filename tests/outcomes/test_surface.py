@@ -182,9 +182,9 @@ def test_constants_of_a_handle_have_the_bounds_of_the_settings() -> None:
 
 def test_constants_set_on_the_class_are_refused_and_the_error_says_where_they_go() -> None:
     with pytest.raises(BadSetting) as refused:
-        Defaults.ACTED_CONFIDENCE_SIGNAL = 0.45  # type: ignore[misc]
+        Defaults.ACTED_CONFIDENCE_SIGNAL = 0.45
     with pytest.raises(UnknownSetting):
-        Defaults.NOTHING = 1  # type: ignore[attr-defined]
+        Defaults.NOTHING = 1
 
     assert "memory.observation.defaults.ACTED_CONFIDENCE_SIGNAL = 0.45" in str(refused.value.hint)
     assert "`outcomes.acted_confidence_signal`" in str(refused.value.hint)
