@@ -167,8 +167,10 @@ async def test_a_mark_goes_with_what_the_statement_was_held_against(database_url
         old, new = await memory.learn(CLUBS), await memory.learn(KNIVES)
         assert old.memory is not None
         assert new.memory is not None
+        await drain(app.jobs)
         await memory.archive(old.memory.id)
-        await days_pass(app, hands, 1)
+        # The first look at a schedule only notes it.
+        await days_pass(app, hands, 2)
 
         assert not (await memory.get(new.memory.id)).pending
 
