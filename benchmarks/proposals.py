@@ -3,7 +3,7 @@
 One cause that repeats itself, one agent that opens session after session, and a page that plants the same
 words on thirty days: all through the operation that stores sightings, and through the gate. The pairs of
 `proposal_pairs` were written for this: some ask for the same in other words, the others only sound like it.
-Both are read without a model, by the bundled embedder and by rules; the baseline is cosine alone.
+Both are read without an LLM, by the bundled embedder, rules and the bundled reader; the baseline is cosine alone.
 """
 
 import asyncio
@@ -24,9 +24,11 @@ from benchmarks.tally import MetricTally, TallyItem
 from festinger.embedding.embedder import Embedder, EmbedderOptions
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.registry import open_embedder
+from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, cause
-from festinger.judge.cascade import judge_by_rules
-from festinger.judge.model import JudgeStatement, PairFeatures, SimilarityBars, StatementPair
+from festinger.judge.cascade import judge_quickly
+from festinger.judge.model import ACCEPT, JudgeStatement, PairFeatures, SimilarityBars, StatementPair
+from festinger.judge.pair_reader import PairReader, reader_path
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.promotion import promote
 from festinger.proposals.sightings.fingerprint import ComparisonInput, PairRelation, normalise, suggest_relation
@@ -104,21 +106,26 @@ async def meaning(embedder: Embedder, pairs: Sequence[LabelledProposalPair]) -> 
     bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
     bars = SimilarityBars(same=embedder.profile.threshold(Threshold.SAME), check=bar)
     ours, plain = [], []
+    classifier = await open_text_classifier(reader_path())
     for each in pairs:
         one, other = await embedder.embed([each.a, each.b], EmbeddingPurpose.COMPARE)
         similarity = float(np.dot(one, other))
         is_near = bar is not None and similarity >= bar
         plain.append((each, is_near))
-        ours.append((each, is_near and _is_suggested(each, similarity, bars)))
+        ours.append((each, is_near and await _is_suggested(each, similarity, bars, PairReader(classifier))))
+    await classifier.close()
     return [*_tallies(PRODUCT, ours), *_tallies(COSINE, plain)]
 
 
-def _is_suggested(each: LabelledProposalPair, similarity: float, bars: SimilarityBars) -> bool:
+async def _is_suggested(
+    each: LabelledProposalPair, similarity: float, bars: SimilarityBars, reader: PairReader
+) -> bool:
     statements = JudgeStatement(text=each.a), JudgeStatement(text=each.b)
     features = PairFeatures(similarity=similarity, bars=bars)
     pair = StatementPair(old_ref=NOBODY, new_ref=NOBODY, old=statements[0], new=statements[1], features=features)
     one, other = (ComparisonInput(what=text, normalised=normalise(text)) for text in (each.a, each.b))
-    found = suggest_relation(one, other, judge_by_rules(pair), similarity=similarity, bar=bars.check or 1.0)
+    [judgement] = await judge_quickly([pair], small=None, reader=reader, accept=ACCEPT)
+    found = suggest_relation(one, other, judgement, similarity=similarity, bar=bars.check or 1.0)
     return found.relation is PairRelation.SAME
 
 

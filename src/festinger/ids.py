@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any, NewType
 from uuid import UUID
@@ -109,6 +109,11 @@ def id_maker(clock: Clock, chance: random.Random) -> NewId:
         return UUID(int=value)
 
     return new_id
+
+
+def time_of_id(id_: UUID) -> datetime:
+    """Return when an id was made, to the millisecond."""
+    return datetime.fromtimestamp((id_.int >> 80) / 1000, UTC)
 
 
 def read_id(text: str) -> UUID:

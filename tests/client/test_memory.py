@@ -124,6 +124,37 @@ async def test_a_subscriber_may_go_on_behind_an_event_it_has(database_url: str, 
             await anext(memory.subscribe(after="018f3a5e-7b21-7000-8000-000000000001"))
 
 
+async def test_events_name_the_fact_the_episode_the_censor_and_the_agent_they_are_about(
+    database_url: str, tmp_path: Path
+):
+    async with festinger.open(given(tmp_path), database=database_url, agent="ada") as memory:
+        await change_setting(memory._app, "llm.max_parallel", "5", by="test")
+        first = (await memory._app.store.all(FIRST))[0]["id"]
+        fact = (await memory.learn("The spare key is under the third pot")).memory
+        secret = (await memory.for_agent("bo").learn("Bo dislikes the night shift")).memory
+        forgotten = (await memory.learn("Oskar owes me 40 euros")).memory
+        assert fact is not None
+        assert secret is not None
+        assert forgotten is not None
+        await memory.forget(forgotten.id)
+        async with memory.episode("s1") as talk:
+            await talk.say("user", "Hello")
+        censor = await memory.censor("spare key", literal=True)
+        await memory.check("The spare key is gone")
+        wanted = ("fact_learned", "episode_closed", "censor_triggered")
+        news = memory.subscribe(*wanted, after=str(first))
+        heard = [await asyncio.wait_for(anext(news), SOON) for _ in range(5)]
+        await news.aclose()  # type: ignore[attr-defined]
+
+        assert [(each.fact_id, each.content, each.agent_id) for each in heard[:3]] == [
+            (str(fact.id), fact.content, "ada"),
+            (str(secret.id), "", "bo"),
+            (str(forgotten.id), "", "ada"),
+        ]
+        assert (heard[3].episode_id, heard[3].agent_id, heard[3].content) == (str(talk.episode.id), "ada", "")
+        assert (heard[4].censor_id, heard[4].agent_id, heard[4].fact_id) == (str(censor.id), "ada", None)
+
+
 @pytest.mark.requirement("X-85")
 async def test_without_any_model_the_library_works_and_says_that_there_is_none(database_url: str, tmp_path: Path):
     async with festinger.open(given(tmp_path), database=database_url) as memory:

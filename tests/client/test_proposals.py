@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pytest
+from tests.jobs.deps import rows
 from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotAuthorised, NotFound
+from festinger.proposals.pairs import list_suggested_pairs
 from festinger.proposals.promotion import promote
+from festinger.proposals.sightings.similarity import compare_meanings
 from festinger.proposals.verdicts.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
@@ -43,6 +46,37 @@ async def test_what_cannot_be_proposed_or_said_is_refused(database_url: str, tmp
             await memory.inbox(state="odd")
         with pytest.raises(BadInput):
             await memory.decide(made.id, "hurrah", by="Ada")
+
+
+@pytest.mark.requirement("H-45")
+async def test_what_was_put_off_is_back_in_the_inbox_when_its_time_has_come(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path, proposals=AT_ONCE), database=database_url) as memory:
+        made = await memory.propose(WHAT, category="reliability", scope="tools")
+        await promote(memory._app.inbox.deps, memory.space)
+        await add_reviewer(memory._app.inbox.deps, memory.space, "Ada")
+        await memory.decide(made.id, "defer", by="Ada")
+        away = (await memory.inbox(), [each.id for each in await memory.inbox(state="deferred")])
+        await rows(memory._app.store, "update proposal set deferred_until = now() - interval '1 s' returning id")
+        back = ([each.id for each in await memory.inbox()], await memory.inbox(state="deferred"))
+
+        assert (away, back) == (([], [made.id]), ([made.id], []))
+
+
+@pytest.mark.requirement("H-20", "H-21")
+async def test_requests_of_one_meaning_are_suggested_as_a_pair_and_others_are_not(database_url: str, tmp_path: Path):
+    asked = (
+        "Give the browser tool a longer timeout",
+        "Increase the timeout of the browser tool",
+        "Translate error texts into German",
+        "Shorten error texts",
+    )
+    async with festinger.open(given(tmp_path, model="onnx:all-minilm-l6-v2"), database=database_url) as memory:
+        for what in asked:
+            await memory.propose(what, category="reliability", scope="tools")
+        await compare_meanings(memory._app.inbox.deps, memory.space)
+        found = await list_suggested_pairs(memory._app.inbox.deps, memory.space)
+
+        assert [{each["a_what"], each["b_what"], each["relation"]} for each in found] == [{*asked[:2], "same"}]
 
 
 @pytest.mark.requirement("M-80")

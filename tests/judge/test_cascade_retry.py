@@ -1,16 +1,21 @@
 """How are the pairs tried again that wait?"""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
+from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
 from festinger.judge.cascade import JudgementRetryResult, retry_waiting_pairs
 from festinger.judge.llm import RelationAnswer
 from festinger.judge.model import Judgement, PairJudgement, Relation, StatementPair, WaitingPair
-from festinger.llm.providers.scripted import scripted_model
+from festinger.judge.pair_reader import NAME, PairReader
+from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.store.pool import Store
 
 
@@ -59,6 +64,38 @@ async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Sto
     assert await supervisor.retry() == JudgementRetryResult(judged=1, still_waiting=0, gone=0)
     assert [said.relation for said in supervisor.settled] == [Relation.REFINES]
     assert await records.load_judgements(server.deps, MAIN_SPACE, final=False) == []
+
+
+class Unread:
+    """A scorer that must not be asked."""
+
+    async def scores(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        assert not texts
+        return np.empty((0, 4), np.float32)
+
+
+async def test_what_the_reader_does_not_read_is_tried_once_and_not_again_each_time(store: Store):
+    server, about = House(store), pair(*UNDECIDED)
+    supervisor = Keeper(server, about)
+    await waiting(server, about)
+    server.cascade.seat_reader(PairReader(Unread()))
+
+    assert (await supervisor.retry()).still_waiting == 1
+    assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0)
+    [found] = await records.load_judgements(server.deps, MAIN_SPACE, final=False)
+    assert (found.judgement.judge, found.attempts) == (NAME, 1)
+
+
+async def test_a_model_that_does_not_answer_has_made_no_attempt(store: Store):
+    model, _ = scripted_model(word("unsure"), FailStep(error=ProviderDown("away")))
+    server, about = House(store, model=model), pair(*UNDECIDED)
+    await waiting(server, about)
+    server.hands.forward(timedelta(minutes=1))
+
+    await Keeper(server, about).retry()
+
+    [found] = await records.load_judgements(server.deps, MAIN_SPACE, final=False)
+    assert (found.judgement.judge, found.attempts) == (f"llm:{model.name}", 1)
 
 
 async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):

@@ -91,7 +91,7 @@ async def test_who_waits_is_told_once_it_is_decided(store: Store):
     learned = await mind.learn(NEW, wait=5.0)
 
     assert not learned.pending
-    assert learned.action is Action.PENDING
+    assert learned.action is Action.STORED
     assert not (await learned.settled(0.0)).pending
 
 

@@ -180,6 +180,17 @@ def test_constants_of_a_handle_have_the_bounds_of_the_settings() -> None:
     assert (constants.ACTED_CONFIDENCE_SIGNAL, constants.ACTED_CYCLE_STRENGTHEN_FACTOR) == (0.45, 1.2)
 
 
+def test_constants_set_on_the_class_are_refused_and_the_error_says_where_they_go() -> None:
+    with pytest.raises(BadSetting) as refused:
+        Defaults.ACTED_CONFIDENCE_SIGNAL = 0.45
+    with pytest.raises(UnknownSetting):
+        Defaults.NOTHING = 1
+
+    assert "memory.observation.defaults.ACTED_CONFIDENCE_SIGNAL = 0.45" in str(refused.value.hint)
+    assert "`outcomes.acted_confidence_signal`" in str(refused.value.hint)
+    assert Defaults().ACTED_CONFIDENCE_SIGNAL == 0.9
+
+
 async def test_a_handle_works_with_its_own_constants(store: Store) -> None:
     watched = Watched(store)
     one, hooks = await watched.memory(), watched.hooks()
@@ -223,6 +234,21 @@ async def test_the_strongest_come_first_and_ties_by_id(store: Store) -> None:
 
     assert [each.memory.id for each in found] == [ids[2], *sorted([ids[0], ids[1], ids[3]])[:2]]
     assert found[0].strength == pytest.approx(0.7116851017915987 + 15.0)
+
+
+@pytest.mark.requirement("O-19")
+@pytest.mark.parametrize(
+    ("predicted", "actual", "error"),
+    [(0.9, True, 0.1), (0.9, False, 0.9), (True, 1, 0.0), (True, False, 1.0), (True, "yes", 1.0), ("1", 1, 1.0)],
+)
+async def test_a_yes_or_no_is_the_number_1_or_0_in_a_prediction_and_never_a_word(
+    store: Store, predicted: object, actual: object, error: float
+) -> None:
+    watched = Watched(store)
+    one, hooks = await watched.memory(), watched.hooks()
+    await hooks.record_prediction(one, {"passes": predicted})
+
+    assert await hooks.resolve_prediction(one, {"passes": actual}) == pytest.approx(error)
 
 
 @pytest.mark.requirement("O-19")

@@ -184,6 +184,19 @@ async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database
         assert len(await rows(memory._app.store, "select 1 from memory")) == 2
 
 
+@pytest.mark.requirement("O-01")
+async def test_constants_that_a_program_sets_hold_for_its_handle_alone(database_url: str, tmp_path: Path):
+    async with opened(database_url, tmp_path) as app:
+        memory, other = handle(app), handle(app)
+        first, second = await learnt(memory, HARBOUR), await learnt(memory, FREIGHT)
+        memory.observation.defaults.ACTED_CONFIDENCE_SIGNAL = 1.0
+        seen = await memory.for_session("s2").observe({first: "acted"})
+        plain = await other.observe({second: "acted"})
+
+    assert seen.effects[str(first)].confidence == (0.5, 0.75)
+    assert plain.effects[str(second)].confidence == (0.5, 0.7)
+
+
 @pytest.mark.requirement("O-55")
 async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
@@ -204,6 +217,7 @@ async def test_status_tells_of_outcomes_and_of_how_much_a_model_was_asked(databa
     assert before["judge"]["24 h"]["share"] is None
     assert after["judge"]["24 h"] == {"learns": 3, "learns that asked a model": 1, "share": 0.3333, "calls": 2}
     assert after["judge"]["7 d"]["share"] == 0.3333
+    assert (before["memory"]["pending pairs"], after["memory"]["pending pairs"]) == (0, 1)
     assert (before["outcomes"]["24 h"]["rate"], after["outcomes"]["24 h"]["rate"]) == (None, 1.0)
     assert (after["outcomes"]["all time"]["acted"], after["outcomes"]["pending"]) == (1, 0)
     assert after["outcomes"]["7 d"]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}

@@ -10,11 +10,15 @@ from tests.jobs.deps import drain, rows
 from tests.runtime.server import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle
 
+from festinger.events.feed import event_history
+from festinger.ids import MAIN_SPACE
 from festinger.jobs.queue import defer_due_jobs
 from festinger.judge.llm import RelationAnswer
+from festinger.judge.records import load_judgements
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.model import Action
 from festinger.runtime.app import App, StartOptions
+from festinger.runtime.review.queue import answer_question
 
 WEEK, MINUTE = timedelta(days=7), timedelta(minutes=1)
 LEARNT, OPEN, STUBBORN, TRIES = 500, 37, 4, 3
@@ -72,6 +76,103 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
     assert asleep == {"memories": LEARNT, "pending": OPEN, "active": LEARNT}
     assert awake == {"memories": LEARNT, "pending": STUBBORN, "active": LEARNT}
     assert len(questions) == STUBBORN
+
+
+CLUBS, KNIVES = "Ada juggles clubs", "Ada juggles knives"
+DAY = timedelta(days=1)
+
+
+async def days_pass(app: App, hands: Hands, number: int) -> None:
+    for _ in range(number):
+        hands.forward(DAY)
+        await defer_due_jobs(app.jobs)
+        await drain(app.jobs)
+
+
+async def settlements(app: App) -> list[tuple[str, str]]:
+    """By whom and how the pairs that once waited were settled, as a reader of the events hears of it."""
+    events = await event_history(app.store, space=MAIN_SPACE, names=("judgement_waiting", "judgement_made"))
+    waited = {each.payload["judgement"] for each in events if each.name == "judgement_waiting"}
+    made = [each.payload for each in reversed(events) if each.name == "judgement_made"]
+    return [(each["judge"], each["relation"]) for each in made if each["judgement"] in waited]
+
+
+@pytest.mark.requirement("J-10")
+async def test_a_pair_that_waited_for_two_weeks_is_settled_by_time_and_that_can_be_undone(
+    database_url: str, tmp_path: Path
+):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands), embedding__model="none:") as app:
+        memory = handle(app)
+        await memory.learn(CLUBS)
+        learned = await memory.learn(KNIVES)
+        assert learned.memory is not None
+        await days_pass(app, hands, 13)
+        early = (await memory.get(learned.memory.id)).pending, (await memory.status())["memory"]["pending pairs"]
+        await days_pass(app, hands, 2)
+        late = await learned.settled(0.0), (await memory.status())["memory"]["pending pairs"]
+        why = await memory.why(learned.memory.id)
+        told = await settlements(app)
+        [change] = why.changes
+        await memory.undo(change.id, by="Ada")
+        await days_pass(app, hands, 13)
+        again = (await memory.get(learned.memory.id)).pending
+        await days_pass(app, hands, 2)
+        end = await memory.get(learned.memory.id)
+
+    assert learned.action is Action.PENDING
+    assert early == (True, 1)
+    assert (late[0].action, late[0].pending, late[0].said, late[1]) == (Action.STORED, False, "I keep this.", 0)
+    assert [(each.judgement.judge, each.judgement.relation) for each in why.judgements] == [("time", "unrelated")]
+    assert (change.by, change.reason) == ("job:settle", "No judge was sure for 14 days; both stay.")
+    assert told == [("time", "unrelated")]
+    assert again
+    assert (end.pending, end.status) == (False, "active")
+
+
+@pytest.mark.requirement("J-10")
+async def test_who_waits_hears_what_a_model_or_a_person_said_of_a_pair(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands), embedding__model="none:") as app:
+        memory = handle(app)
+        await memory.learn(CLUBS)
+        first = await memory.learn(KNIVES)
+        [waiting] = await load_judgements(app.memory.judges.deps, MAIN_SPACE, final=False)
+        await answer_question(app, MAIN_SPACE, waiting.id, "update", by="Ada")
+        second = await memory.learn("Ada juggles torches")
+        judge, _ = scripted_model(word("unrelated", 0.9))
+
+        async def configured(*_asked: Any) -> object:
+            return judge
+
+        monkeypatch.setattr(App, "model", configured)
+        await drain(app.jobs)
+        done = [await each.settled(0.0) for each in (first, second)]
+        told = await settlements(app)
+
+    assert [(each.action, each.pending, len(each.superseded)) for each in done] == [
+        (Action.SUPERSEDED, False, 1),
+        (Action.STORED, False, 0),
+    ]
+    assert [(judge.split(":")[0], relation) for judge, relation in told] == [("person", "update"), ("llm", "unrelated")]
+
+
+@pytest.mark.requirement("J-10")
+async def test_a_mark_goes_with_what_the_statement_was_held_against(database_url: str, tmp_path: Path):
+    hands = Hands()
+    async with opened(database_url, tmp_path, tools=fixed_tools(hands), embedding__model="none:") as app:
+        memory = handle(app)
+        old, new = await memory.learn(CLUBS), await memory.learn(KNIVES)
+        assert old.memory is not None
+        assert new.memory is not None
+        await drain(app.jobs)
+        await memory.archive(old.memory.id)
+        # The first look at a schedule only notes it.
+        await days_pass(app, hands, 2)
+
+        assert not (await memory.get(new.memory.id)).pending
 
 
 TOPICS, WRITERS, WORDINGS = 30, 8, 1000

@@ -8,7 +8,7 @@ instead.
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
@@ -21,10 +21,10 @@ from pydantic import SecretStr
 from festinger.client.episodes import OWNER, EpisodeMixin, parse_origin
 from festinger.client.proposals import ProposalMixin
 from festinger.errors import BadInput
-from festinger.events.event import Event
+from festinger.events.event import DeliveredEvent, Event
 from festinger.events.feed import FeedGap
 from festinger.ids import NO_SESSION, AgentId, EventId, MemoryId, Origin, Scope, SessionId, SpaceId, read_id
-from festinger.memory.changes import resolve_memory_id
+from festinger.memory.changes import find_memories, resolve_memory_id
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import (
     MemoryEditResult,
@@ -41,7 +41,7 @@ from festinger.memory.erasure.erase import ErasureReport
 from festinger.memory.erasure.repair import RepairMode, RepairReport
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.learn.pipeline import Progress, learn, learn_many
-from festinger.memory.learn.result import Learned
+from festinger.memory.learn.result import LEARNED, Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory as Remembered
 from festinger.memory.query import History, Why, explain_belief, find_current, get_memory, load_history
@@ -103,6 +103,8 @@ class Memory(EpisodeMixin, ProposalMixin):
     agent: AgentId
     session: SessionId | None
     _app: App
+    _constants: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """Settings of outcomes that the program changed for this handle and those made from it."""
 
     def for_agent(self, agent: str) -> "Memory":
         """Return the same memory, as another agent sees it."""
@@ -130,7 +132,7 @@ class Memory(EpisodeMixin, ProposalMixin):
     @property
     def observation(self) -> ObservationProtocol:
         """Hooks through which a program reports what it did with memories: read, surfaced, used."""
-        return self._app.outcomes.protocol(self._reporter())
+        return self._app.outcomes.protocol(self._reporter(), self._constants)
 
     def _reporter(self, how: ReportSource = ReportSource.EXPLICIT, origin: Origin = Origin.PERSON) -> Reporter:
         return Reporter(scope=self._place, name=OWNER, door=self._app.door, how=how, origin=origin)
@@ -151,7 +153,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         """
         await self._app.afterwards.written()
         return await observe_recall(
-            self._app.outcomes.deps,
+            self.observation.deps,
             self._reporter(),
             outcomes,
             recall=read_id(str(recall)) if recall is not None else None,
@@ -177,7 +179,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         )
         reporter = self._reporter(ReportSource.INFERRED, Origin.MODEL)
         await self._app.afterwards.written()
-        return await observe_reply(self._app.outcomes.deps, reporter, read_id(str(recall)), heard)
+        return await observe_reply(self.observation.deps, reporter, read_id(str(recall)), heard)
 
     async def learn(
         self,
@@ -385,7 +387,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         )
         return await decide_conflict(self._app.world.deps, self.space, read_id(str(conflict)), verdict)
 
-    async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[Event]:
+    async def subscribe(self, *names: str, after: str | EventId | None = None) -> AsyncIterator[DeliveredEvent]:
         """Yield events from now on, or those after an event; all, or only those of these names.
 
         Ends when the reader falls more than 1,000 events behind. Raises `NotFound` for an unknown `after`.
@@ -395,7 +397,16 @@ class Memory(EpisodeMixin, ProposalMixin):
             async for happened in news:
                 if isinstance(happened, FeedGap):
                     return
-                yield happened
+                yield await self._delivered(happened)
+
+    async def _delivered(self, event: Event) -> DeliveredEvent:
+        """Return an event with the words of the fact that it is about, if this agent may see it."""
+        content = ""
+        if event.name == LEARNED:
+            async with self._app.store.transaction() as transaction:
+                found = await find_memories(transaction, event.space, [UUID(event.payload["memory"])])
+            content = next((each.content for each in found.values() if each.agent_id in (None, self.agent)), "")
+        return DeliveredEvent(**{each.name: getattr(event, each.name) for each in fields(event)}, content=content)
 
     async def status(self) -> dict[str, Any]:
         """Return the numbers of this space and of the whole installation."""

@@ -31,6 +31,30 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveredEvent(Event):
+    """An event as programs receive it, with the ids that it names and the words of what was learned."""
+
+    content: str = ""
+    """The words of a learned fact as they are now; empty for other events and for what was forgotten."""
+
+    @property
+    def fact_id(self) -> str | None:
+        return self.payload.get("memory")
+
+    @property
+    def episode_id(self) -> str | None:
+        return self.payload.get("episode")
+
+    @property
+    def censor_id(self) -> str | None:
+        return self.payload.get("censor")
+
+    @property
+    def agent_id(self) -> str | None:
+        return self.agent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewEvent:
     """An event that is not written yet."""
 

@@ -240,7 +240,7 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     if said.relation is Relation.UNSURE:
         return replace(said, final=False)
     why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
-    return unsure_judgement(said.judge, why, guards=said.guards)
+    return unsure_judgement(said.judge, why, guards=said.guards, leaning=said.relation)
 
 
 def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:
@@ -260,11 +260,13 @@ def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison,
     if by_reader.relation is Relation.UNRELATED:
         return said if is_opposed and compared.difference.swapped else by_reader
     if by_reader.relation is Relation.CONTRADICTS and is_any and not is_opposed:
-        return unsure_judgement(by_reader.judge, f"Perhaps they contradict: {by_reader.reasoning}")
+        why = f"Perhaps they contradict: {by_reader.reasoning}"
+        return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
     if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:
         return said
     if by_reader.relation in (Relation.UPDATE, Relation.SAME) and is_any:
-        return said if is_opposed else unsure_judgement(by_reader.judge, "Of whom they speak is not said.")
+        why = "Of whom they speak is not said."
+        return said if is_opposed else unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
     return by_reader
 
 
@@ -309,8 +311,10 @@ async def retry_waiting_pairs(
     for pair, said in zip(pairs, answers, strict=True):
         if said.final:
             await settle(space, pair, said)
-        else:
-            await _save_attempt(cascade, space, pair, said)
+        elif said.judge == judge or not judge.startswith(LLM):
+            # Small judges need not read every pair: it waits for one that was never at hand. An LLM that did not
+            # answer has made no attempt.
+            await _save_attempt(cascade, space, pair, replace(said, judge=judge))
     await _drop_missing_pairs(cascade, space, [each for each, pair in loaded if pair is None])
     done = sum(said.final for said in answers)
     return JudgementRetryResult(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))

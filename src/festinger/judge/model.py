@@ -57,7 +57,7 @@ class Judgement:
     current: Current = Current.BOTH
     confidence: float
     judge: str
-    """`rules@1`, `onnx:<model>`, `llm:<provider:model>` or `person:<name>`."""
+    """`rules@1`, `onnx:<model>`, `llm:<provider:model>`, `person:<name>` or `time`."""
     reasoning: str
     guards: tuple[Guard, ...] = ()
     prompt_hash: str | None = None
@@ -65,6 +65,8 @@ class Judgement:
     """Whether the cascade has ended; if not, the pair waits and is retried."""
     tentative: bool = False
     """Whether it goes by the form of the words, so that the reader is asked as well."""
+    leaning: Relation | None = None
+    """What a judge that is not sure takes for likeliest, if it takes anything."""
 
     @property
     def by_person(self) -> bool:
@@ -72,12 +74,22 @@ class Judgement:
 
 
 PERSON = "person:"
+TIME = "time"
+"""Settles what no other judge was sure of for long."""
 
 
-def unsure_judgement(judge: str, reasoning: str, *, guards: tuple[Guard, ...] = ()) -> Judgement:
+def unsure_judgement(
+    judge: str, reasoning: str, *, guards: tuple[Guard, ...] = (), leaning: Relation | None = None
+) -> Judgement:
     """No judge was sure: both statements stay and the pair waits."""
     return Judgement(
-        relation=Relation.UNSURE, confidence=0.5, judge=judge, reasoning=reasoning, guards=guards, final=False
+        relation=Relation.UNSURE,
+        confidence=0.5,
+        judge=judge,
+        reasoning=reasoning,
+        guards=guards,
+        final=False,
+        leaning=leaning,
     )
 
 

@@ -107,17 +107,18 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     shares /= shares.sum()
     best = int(shares.argmax())
     relation, confidence = CLASSES[best], float(shares[best])
-    reason, is_tentative = _REASONS[relation], False
+    reason, leaning = _REASONS[relation], None
     guards = compared.guards
     if relation is Relation.SAME and (why := _why_not_same(confidence, pair.features, compared)):
         if (harm := float(shares[2:].sum())) >= HARMLESS:
-            return unsure_judgement(NAME, why, guards=guards)
-        relation, confidence, reason, is_tentative = Relation.UNRELATED, 1 - harm, why, True
+            return unsure_judgement(NAME, why, guards=guards, leaning=relation)
+        relation, confidence, reason, leaning = Relation.UNRELATED, 1 - harm, why, relation
     current = Current.BOTH
     if relation is Relation.UPDATE:
         is_later = is_newer_statement(pair.old, pair.new)
         if is_later is None:
-            return unsure_judgement(NAME, "It reads as news, but which is later is not known.", guards=guards)
+            why = "It reads as news, but which is later is not known."
+            return unsure_judgement(NAME, why, guards=guards, leaning=relation)
         current = Current.NEW if is_later else Current.OLD
     return Judgement(
         relation=relation,
@@ -126,7 +127,8 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
         judge=NAME,
         reasoning=reason,
         guards=guards,
-        tentative=is_tentative,
+        tentative=leaning is not None,
+        leaning=leaning,
     )
 
 

@@ -198,6 +198,7 @@ class EffectiveMemorySettings:
     memory: MemorySettings = DEFAULTS
     accept: float = 0.8
     initial_confidence: float = START
+    settle_days: int = 14
     episodes: EpisodesSettings = EPISODES
 
     @property

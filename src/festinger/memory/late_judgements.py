@@ -2,7 +2,8 @@
 
 Pairs that no judge at hand was sure of are marked pending until the whole cascade has judged them, in a job
 or at once if the caller waits. Asking twice changes nothing. A late judgement carries out the same decision
-as during learning: merge duplicates, supersede, hold on conflict, or stay pending.
+as during learning: merge duplicates, supersede, hold on conflict, or stay pending. What no judge was sure of
+for days is settled as independent; that can be undone.
 After an edit, merge, restore or late vector, a memory is compared with all others as if just learned. Missing
 vectors are made in batches, newest first, and each affected memory is rechecked.
 """
@@ -10,20 +11,34 @@ vectors are made in batches, newest first, and each affected memory is rechecked
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import MemoryId, Scope, SpaceId
+from festinger.ids import MemoryId, Scope, SpaceId, time_of_id
 from festinger.judge.model import (
+    TIME,
     Judgement,
     PairFeatures,
     PairJudgement,
+    Relation,
     SimilarityBars,
     Slot,
     StatementPair,
     WaitingPair,
 )
-from festinger.memory.changes import find_memories, find_memory, lock_memories, lock_owners, update_state
+from festinger.memory.changes import (
+    ChangeDraft,
+    Link,
+    MemoryChangeOp,
+    find_linked_ids,
+    find_memories,
+    find_memory,
+    lock_memories,
+    lock_owners,
+    update_state,
+    write_change,
+)
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory, find_candidates
 from festinger.memory.learn.compare import (
@@ -35,7 +50,7 @@ from festinger.memory.learn.compare import (
     limit_to_subject,
 )
 from festinger.memory.learn.decision import LearnDecision
-from festinger.memory.learn.result import Learned
+from festinger.memory.learn.result import Learned, describe_action
 from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
 from festinger.memory.learn.write import DecisionResult, apply_decision, decide_statement, record_judgements
@@ -239,6 +254,59 @@ async def apply_judgements(
         return await apply_judgements_in_transaction(deps, transaction, memory, compared, by=by)
 
 
+SETTLER = "job:settle"
+
+
+async def settle_overdue_pairs(deps: MemoryDeps, space: SpaceId) -> int:
+    """Settle pairs that have waited too long as independent; return how many memories no longer wait."""
+    rows = await deps.store.all(Q["pending_memories"], space=space)
+    return sum([await _settle_overdue(deps, space, row["id"]) for row in rows])
+
+
+async def _settle_overdue(deps: MemoryDeps, space: SpaceId, memory_id: MemoryId) -> bool:
+    """Settle the overdue pairs of one pending memory, and clear its mark if it then waits for nothing."""
+    days = deps.terms(space).settle_days
+    async with deps.store.transaction() as transaction:
+        memory = await find_memory(transaction, space, memory_id)
+        await lock_owners(transaction, space, [memory.agent_id])
+        waiting = [
+            each for each in await deps.panel.waiting(transaction, space, memory.id) if each.new_ref == memory.id
+        ]
+        before = deps.clock() - timedelta(days=days)
+        overdue = [each.old_ref for each in waiting if days and time_of_id(each.id) <= before]
+        if waiting and not overdue:
+            return False
+        olds = await find_memories(transaction, space, overdue)
+        for gone in (each for each in overdue if each not in olds):
+            await deps.panel.drop(transaction, space, gone)
+        settled = Judgement(
+            relation=Relation.UNRELATED,
+            confidence=0.5,
+            judge=TIME,
+            reasoning=f"No judge was sure for {days} days; both stay.",
+        )
+        compared = [
+            build_comparison(old, PairJudgement(pair=build_memory_pair(old, memory), judgement=settled))
+            for old in olds.values()
+        ]
+        kept = dict(
+            zip(olds, await deps.panel.keep(transaction, space, [each.opinion for each in compared]), strict=True)
+        )
+        done = await apply_judgements_in_transaction(deps, transaction, memory, compared, by=SETTLER, kept=kept)
+        if kept:
+            note = ChangeDraft(
+                op=MemoryChangeOp.RELEASE,
+                before={memory.id: {"pending": True}},
+                after={memory.id: {"pending": done.memory.pending}},
+                by=SETTLER,
+                reason=settled.reasoning,
+                judgement=next(iter(kept.values())),
+                more={"settled": [str(old) for old in olds]},
+            )
+            await write_change(deps, transaction, space, note)
+        return not done.memory.pending
+
+
 def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = None) -> StatementPair:
     """Build the pair of two memories for the judges."""
     known = features or PairFeatures(
@@ -264,11 +332,32 @@ async def attach_settle(deps: MemoryDeps, scope: Scope, learned: Learned) -> Lea
         while True:
             async with deps.store.transaction() as transaction:
                 present = await find_memory(transaction, scope.space, memory)
-            if not present.pending or deps.stopwatch() >= until:
-                return replace(learned, memory=present, pending=present.pending)
+                if not present.pending:
+                    return await _build_settled_result(transaction, learned, present)
+            if deps.stopwatch() >= until:
+                return replace(learned, memory=present)
             await asyncio.sleep(POLL_SECONDS)
 
     return replace(learned, _settle=settle)
+
+
+async def _build_settled_result(transaction: Transaction, learned: Learned, memory: Memory) -> Learned:
+    """Return what became of a statement once its judgements were in."""
+    superseded = await find_linked_ids(transaction, memory.space_id, memory.id, Link.SUPERSEDES)
+    refined = await find_linked_ids(transaction, memory.space_id, memory.id, Link.REFINES)
+    action = Action.SUPERSEDED if superseded else Action.REFINED if refined else Action.STORED
+    if memory.status is Status.HELD:
+        action = Action.CONFLICTED
+    if memory.status is Status.MERGED and memory.superseded_by:
+        action, memory = Action.CONFIRMED, await find_memory(transaction, memory.space_id, memory.superseded_by)
+    return replace(
+        learned,
+        memory=memory,
+        action=action,
+        superseded=tuple(superseded),
+        pending=False,
+        said=describe_action(action, superseded=len(superseded)),
+    )
 
 
 BATCH = 100

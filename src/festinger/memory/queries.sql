@@ -351,6 +351,10 @@ returning *;
 update memory set pending = %(pending)s, updated_at = %(at)s
 where space_id = %(space)s and id = %(id)s and pending <> %(pending)s;
 
+-- name: pending_memories
+-- What is marked as having a judgement open.
+select m.id from memory m where m.space_id = %(space)s and m.pending order by m.seq;
+
 -- name: put_sighting
 -- Notes that a memory was said again.
 insert into memory_sighting (space_id, id, memory_id, agent_id, session_id, day, origin, trust, wording, source,

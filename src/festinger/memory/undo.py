@@ -14,7 +14,7 @@ from uuid import UUID
 
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.model import Relation, person_judgement
+from festinger.judge.model import TIME, PairJudgement, Relation, person_judgement, unsure_judgement
 from festinger.memory.changes import (
     STATE,
     Change,
@@ -138,6 +138,18 @@ async def _undo_state(
             )
 
 
+async def _undo_release(
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    """Restore the former state; pairs that were settled by time wait anew."""
+    await _undo_state(deps, transaction, change, present, by)
+    for memory in present.values():
+        olds = await find_memories(transaction, memory.space_id, map(UUID, change.after.get("settled", [])))
+        unsure = unsure_judgement(TIME, f"Undone by {by}.")
+        pairs = [PairJudgement(pair=build_memory_pair(old, memory), judgement=unsure) for old in olds.values()]
+        await deps.panel.keep(transaction, memory.space_id, pairs)
+
+
 async def _undo_supersede(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
@@ -231,7 +243,7 @@ _UNDOERS = {
     MemoryChangeOp.ARCHIVE: _undo_state,
     MemoryChangeOp.RESTORE: _undo_state,
     MemoryChangeOp.QUARANTINE: _undo_state,
-    MemoryChangeOp.RELEASE: _undo_state,
+    MemoryChangeOp.RELEASE: _undo_release,
     MemoryChangeOp.SPLIT: _undo_split,
 }
 

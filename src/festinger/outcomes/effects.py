@@ -362,10 +362,7 @@ def _key_error(key: str, predicted: Mapping[str, Any], actual: Mapping[str, Any]
     if key not in predicted or key not in actual:
         return 1.0
     expected, came = predicted[key], actual[key]
-    if _is_number(expected) and _is_number(came):
+    # Booleans are the numbers 1 and 0, so that a probability can be predicted of what comes out as yes or no.
+    if isinstance(expected, int | float) and isinstance(came, int | float):
         return float(abs(expected - came) / max(abs(expected), abs(came), 1))
     return 0.0 if expected == came else 1.0
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

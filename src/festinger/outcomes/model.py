@@ -259,15 +259,32 @@ class ReportContext:
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}
 
 
-class Defaults:
-    """The settings `outcomes.…` as constants of one handle, such as `ACTED_CONFIDENCE_SIGNAL`."""
+class _HandleConstants(type):
+    """Refuses to set a constant on the class, which would change no handle."""
 
-    __slots__ = ("settings",)
+    def __setattr__(cls, name: str, value: Any) -> None:
+        key = _setting_key(name)
+        raise BadSetting(
+            f"`Defaults.{name}` belongs to a handle and cannot be set for all of them here.",
+            hint=f"Write `memory.observation.defaults.{name} = {value!r}` for one handle, or change the setting "
+            f"`outcomes.{key}` for everybody.",
+        )
+
+
+class Defaults(metaclass=_HandleConstants):
+    """The settings `outcomes.…` as constants of one handle, such as `ACTED_CONFIDENCE_SIGNAL`.
+
+    `changed` holds what the handle has set, by setting.
+    """
+
+    __slots__ = ("changed", "settings")
 
     settings: OutcomesSettings
+    changed: dict[str, Any]
 
-    def __init__(self, settings: OutcomesSettings | None = None) -> None:
-        object.__setattr__(self, "settings", settings or OutcomesSettings())
+    def __init__(self, settings: OutcomesSettings | None = None, changed: dict[str, Any] | None = None) -> None:
+        object.__setattr__(self, "changed", {} if changed is None else changed)
+        object.__setattr__(self, "settings", (settings or OutcomesSettings()).model_copy(update=self.changed))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -281,6 +298,7 @@ class Defaults:
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]["msg"]
             raise BadSetting(f"`outcomes.{_setting_key(name)}` cannot be {value!r}: {fault}.") from error
+        self.changed[_setting_key(name)] = value
         object.__setattr__(self, "settings", settings)
 
 

@@ -84,21 +84,21 @@ Named = Memory | UUID | str
 class ObservationProtocol:
     """The hooks, bound to one handle: its space, agent and session. Made by `memory.observation`."""
 
-    def __init__(self, deps: OutcomeDeps, reporter: Reporter, defaults: Defaults | None = None) -> None:
-        self.defaults = defaults or Defaults(deps.terms(reporter.scope.space))
+    def __init__(self, deps: OutcomeDeps, reporter: Reporter, changed: dict[str, Any] | None = None) -> None:
+        self.defaults = Defaults(deps.terms(reporter.scope.space), changed)
         self.reporter = reporter
-        self._deps = replace(deps, terms=lambda _space: self.defaults.settings)
+        self.deps = replace(deps, terms=lambda _space: self.defaults.settings)
 
     @property
     def proposals(self) -> "RecallProposal":
         """What was surfaced and awaits an outcome."""
-        return RecallProposal(deps=self._deps, reporter=self.reporter)
+        return RecallProposal(deps=self.deps, reporter=self.reporter)
 
     async def on_read(self, memory: Named, *, partition: str | None = None) -> None:
         """Stage a read of a memory; it counts once the memory was used. An unknown id is ignored."""
         if (wanted := parse_memory_id(id_of(memory))) is not None:
-            async with self._deps.store.transaction() as transaction:
-                await stage_reads(self._deps, transaction, self.reporter, [wanted], partition=partition)
+            async with self.deps.store.transaction() as transaction:
+                await stage_reads(self.deps, transaction, self.reporter, [wanted], partition=partition)
 
     async def on_surfaced(
         self,
@@ -113,9 +113,9 @@ class ObservationProtocol:
         wanted = [found for each in memories if (found := parse_memory_id(id_of(each))) is not None]
         if not wanted:
             return []
-        async with self._deps.store.transaction() as transaction:
+        async with self.deps.store.transaction() as transaction:
             return await record_surfacings(
-                self._deps,
+                self.deps,
                 transaction,
                 self.reporter,
                 wanted,
@@ -153,7 +153,7 @@ class ObservationProtocol:
             superseded_by=superseded_by or {},
             q=q or {},
         )
-        return await observe(self._deps, self.reporter, report)
+        return await observe(self.deps, self.reporter, report)
 
     async def set_rhythm(
         self,
@@ -164,7 +164,7 @@ class ObservationProtocol:
     ) -> OutcomeState:
         """Set how the strength of a memory moves with time. Raises `NotFound`, `BadInput`."""
         return await set_rhythm(
-            self._deps,
+            self.deps,
             self.reporter.scope,
             UUID(id_of(memory)),
             cycles=cycles,
@@ -174,19 +174,19 @@ class ObservationProtocol:
 
     async def top_by_strength(self, n: int) -> list[RankedMemory]:
         """Return the strongest memories now."""
-        return await top_by_strength(self._deps, self.reporter.scope, n)
+        return await top_by_strength(self.deps, self.reporter.scope, n)
 
     async def record_prediction(self, memory: Named, predicted: Mapping[str, Any] | None) -> None:
         """Record what a memory is expected to lead to. Raises `NotFound`, and `ValueError` for None."""
-        await record_prediction(self._deps, self.reporter.scope, UUID(id_of(memory)), predicted)
+        await record_prediction(self.deps, self.reporter.scope, UUID(id_of(memory)), predicted)
 
     async def resolve_prediction(self, memory: Named, actual: Mapping[str, Any]) -> float | None:
         """Report what came; return the prediction error, or None if no prediction was open."""
-        return await resolve_prediction(self._deps, self.reporter, UUID(id_of(memory)), actual)
+        return await resolve_prediction(self.deps, self.reporter, UUID(id_of(memory)), actual)
 
     async def prediction_errors(self, limit: int = 50) -> list[MemoryPrediction]:
         """List resolved predictions, largest error first."""
-        return await prediction_errors(self._deps, self.reporter.scope, limit)
+        return await prediction_errors(self.deps, self.reporter.scope, limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -161,10 +161,11 @@ select p.id, p.what, p.fingerprint from proposal p where p.space_id = %(space)s 
 
 -- name: list_proposals
 -- Proposals that fit, the latest seen first. What is put off comes back by itself, what nobody saw for long goes quiet:
--- where an undecided one lies is read here as `inbox.standing` reads it.
+-- where an undecided one lies is read here as `inbox.standing` reads it, and what is back is asked for as `promoted`.
 select p.* from proposal p
 where p.space_id = %(space)s
-  and (%(states)s::text[] is null or p.state = any(%(states)s))
+  and (%(states)s::text[] is null or (case when p.state = 'deferred' and p.deferred_until <= %(now)s then 'promoted' else p.state end)
+       = any(%(states)s))
   and (%(scope)s::text is null or p.scope = %(scope)s)
   and (%(category)s::text is null or p.category = %(category)s)
   and (%(held)s::boolean is null or (p.held is not null) = %(held)s)

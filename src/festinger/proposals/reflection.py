@@ -2,8 +2,9 @@
 
 Each episode, or each segment of a very long one, is reflected on once. The model gives its reasons first and
 cites turns. Changes without evidence, with low confidence or that only restate the prompt are dropped and
-counted; the rest become sightings, trusted no more than the turns cited. The reflection itself is stored as a
-memory. Without a model this does nothing; detectors still run.
+counted; the rest become sightings, trusted no more than the turns cited. What a tool returned shows what
+happened and not what anybody wants, so it neither backs a change alone nor spoils one that others back. The
+reflection itself is stored as a memory. Without a model this does nothing; detectors still run.
 """
 
 import json
@@ -35,6 +36,7 @@ from festinger.proposals.sightings.intake import list_active_proposals, submit_s
 from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, REFLECTION, Suggestion
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
+from festinger.text.hygiene import is_instruction
 
 REFLECT = "reflect_on_episode"
 """The job that asks the model."""
@@ -46,6 +48,8 @@ FEWEST_TURNS = 2
 MOST_WORDS = 15
 LEAST_SURE = 0.5
 MOST_STANDING = 40
+MOSTLY = 0.8
+"""Share of the words of a change from which a tool's text counts as its source."""
 USUAL_SCOPES = ("tools", "chat", "memory", "world", "prompt")
 
 Writer = Callable[[SpaceId], Awaitable[Model | None]]
@@ -233,9 +237,21 @@ def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, pla
         at=at,
         payload=wanted,
         evidence={"episodes": [str(episode.id)], "turns": [str(turn.turn_id) for turn in cited]},
-        cited=tuple(turn.origin for turn in cited),
+        cited=tuple(turn.origin for turn in cited if not _is_witness(turn, change, cited)),
         reflection=stretch.id,
     )
+
+
+def _is_witness(turn: EpisodeTurn, change: ProposedChange, cited: Sequence[EpisodeTurn]) -> bool:
+    """Whether a tool's turn only shows what happened: it gives no orders, does not itself suggest the change, and a
+    turn of a person or the model is cited beside it."""
+    is_backed = any(each.origin in (Origin.PERSON, Origin.MODEL) for each in cited)
+    if turn.origin is not Origin.TOOL or not is_backed or is_instruction(turn.content):
+        return False
+    wanted, said = (
+        normalised_words(normalise(text, FingerprintProfile.COMPAT_COURSE)) for text in (change.what, turn.content)
+    )
+    return len(wanted & said) < MOSTLY * len(wanted)
 
 
 async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answer: ModelAnswer[Reflection]) -> None:

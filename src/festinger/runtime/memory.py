@@ -1,7 +1,7 @@
 """Wires memory, episodes and censors into the app.
 
-Pairs that wait for a model are judged by a job, retried when due, and answered by people at the interfaces;
-missing vectors are filled in by jobs. Captured exchanges go into episodes; closed ones are summarized by a
+Pairs that wait for a model are judged by a job, retried when due, answered by people at the interfaces, and
+settled by a nightly job after some days; missing vectors are filled in by jobs. Captured exchanges go into episodes; closed ones are summarized by a
 job that asks the model, and by a second one that extracts their own words if the model takes too long. Idle
 episodes are closed each minute, and those of this process when it ends. Censors are cached and reloaded on
 any change.
@@ -54,6 +54,7 @@ from festinger.memory.late_judgements import (
     judge_pairs,
     load_pair,
     recheck_memory,
+    settle_overdue_pairs,
 )
 from festinger.memory.model import Action
 from festinger.outcomes.replay import replay_outcomes
@@ -281,6 +282,7 @@ def build_memory(app: "App") -> MemoryService:
             memory=chosen.memory,
             accept=chosen.judge.accept,
             initial_confidence=chosen.outcomes.initial_confidence,
+            settle_days=chosen.judge.settle_days,
             episodes=chosen.episodes,
         )
 
@@ -351,6 +353,7 @@ def register_memory(app: "App", room: MemoryService) -> None:
     async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
             await prune_keys(deps, space)
+            await settle_overdue_pairs(deps, space)
 
     app.jobs.register(JUDGE, judge, queue=Queue.JUDGE, limit=JUDGING_LIMIT)
     app.jobs.register(RECHECK, look_again)

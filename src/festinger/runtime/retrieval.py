@@ -231,8 +231,8 @@ class OutcomesService:
         """Reinstate what was withdrawn, within the transaction that undoes the repair."""
         await reinstate_outcomes(self.deps, transaction, space, [UUID(each) for each in kept["outcomes"]])
 
-    def protocol(self, reporter: Reporter) -> ObservationProtocol:
-        return ObservationProtocol(self.deps, reporter)
+    def protocol(self, reporter: Reporter, changed: dict[str, Any] | None = None) -> ObservationProtocol:
+        return ObservationProtocol(self.deps, reporter, changed)
 
     def _reporter(self, scope: Scope) -> Reporter:
         return Reporter(scope=scope, name="recall", door="recall", origin=Origin.SYSTEM)

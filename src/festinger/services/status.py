@@ -17,7 +17,7 @@ from festinger.events.health import dead_deliveries, subscriber_lags
 from festinger.ids import EventId, SpaceId
 from festinger.jobs.dead_letters import JobState, list_jobs
 from festinger.jobs.load import read_backlog
-from festinger.judge.records import model_usage_since
+from festinger.judge.records import load_backlog, model_usage_since
 from festinger.memory.health import count_learned_since, count_waiting
 from festinger.memory.reembed import measure_progress
 from festinger.outcomes.stats import DAY, WEEK, outcome_stats
@@ -66,7 +66,8 @@ async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
     deps = app.memory.deps
     vectors = await measure_progress(deps, space, model=app.settings.now.embedding.model)
     waiting = await count_waiting(deps, space)
-    return {**waiting, "vectors": str(vectors) if vectors.left else "all there"}
+    pairs = await load_backlog(app.memory.judges.deps, space)
+    return {**waiting, "pending pairs": pairs.waiting, "vectors": str(vectors) if vectors.left else "all there"}
 
 
 async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:

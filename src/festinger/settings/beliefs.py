@@ -153,6 +153,13 @@ class JudgeSettings(SettingsSection):
     max_tries: int = setting_field(
         5, "Tries by one judge before a pair becomes a question to a person.", per_space=True, ge=1, le=5
     )
+    settle_days: int = setting_field(
+        14,
+        "Days after which a pair that no judge is sure of is settled as independent; 0 for never.",
+        per_space=True,
+        ge=0,
+        le=3_650,
+    )
 
 
 class EpisodesSettings(SettingsSection):

@@ -34,6 +34,15 @@ def test_the_doctor_fails_when_others_can_read_the_key(shell: Shell):
     assert f"-> chmod go-rwx {home}" in said.out
 
 
+def test_status_shows_how_often_a_model_was_asked_and_how_many_pairs_wait(shell: Shell):
+    shell("learn", "Ada juggles clubs", FESTINGER_EMBEDDING__MODEL="none:")
+    shell("learn", "Ada juggles knives", FESTINGER_EMBEDDING__MODEL="none:")
+    said = shell("status", FESTINGER_EMBEDDING__MODEL="none:")
+
+    assert "pending 1, pending pairs 1" in said.out
+    assert "learns 2, learns that asked a model 0, share 0.0" in said.out
+
+
 def test_what_fails_is_shown_in_red():
     table = CommandContext().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 LINES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("memory", ("memory",), ("pending", "held", "quarantined", "vectors")),
-    ("learned, 24 h", ("judge", "24 h"), ("learns", "learns that asked a model", "calls")),
-    ("learned, 7 d", ("judge", "7 d"), ("learns", "learns that asked a model", "calls")),
+    ("memory", ("memory",), ("pending", "pending pairs", "held", "quarantined", "vectors")),
+    ("learned, 24 h", ("judge", "24 h"), ("learns", "learns that asked a model", "share", "calls")),
+    ("learned, 7 d", ("judge", "7 d"), ("learns", "learns that asked a model", "share", "calls")),
     ("outcomes, 24 h", ("outcomes", "24 h"), ("rate", "resolved", "contradicted")),
     ("outcomes, 7 d", ("outcomes", "7 d"), ("rate", "resolved", "contradicted")),
     ("outcomes", ("outcomes",), ("pending", "unreadable")),

@@ -5,7 +5,8 @@ Case, word order, repeats and stopwords are dropped; negation, direction and num
 here, and `similarity` may suggest merging them. Two compatibility profiles reproduce earlier systems, for
 comparison and for reading their logs. Hidden characters, which can disguise a text, are dropped before
 comparing and shown by code point to people. Judges compare statements by slot and value, which requests lack,
-so here only numbers, negation, antonyms, order and swapped phrases set two apart. Pure.
+so here only numbers, negation, antonyms, order and swapped phrases set two apart, and, where they are not very
+near, a judge that takes them for something else than the same. Pure.
 """
 
 import re
@@ -205,6 +206,8 @@ PARTING = frozenset({Guard.NUMBER, Guard.UNIT, Guard.NEGATION, Guard.ANTONYM, Gu
 NEAREST = 0.9
 """Cosine from which similarity adds no more confidence."""
 SUREST = 0.95
+NEAR_SURE = 0.9
+"""Confidence from similarity at which two requests are one whatever a judge that is not sure leans to."""
 BY_RULES = "rules@"
 
 
@@ -240,12 +243,15 @@ def suggest_relation(
         return PairSuggestion(relation=PairRelation.OPPOSITE, confidence=judgement.confidence, why=judgement.reasoning)
     if judgement.relation is Relation.SAME and judgement.confidence >= ACCEPT:
         return PairSuggestion(relation=PairRelation.SAME, confidence=judgement.confidence, why=judgement.reasoning)
-    asked_a_model = judgement.final and not judgement.judge.startswith(BY_RULES)
+    asked_a_model = judgement.final and judgement.leaning is None and not judgement.judge.startswith(BY_RULES)
     if asked_a_model or not _has_no_difference(a.what, b.what):
+        return PairSuggestion(relation=None, why=judgement.reasoning)
+    confidence = similarity_confidence(similarity, bar=bar)
+    if judgement.leaning not in (Relation.SAME, None) and confidence < NEAR_SURE:
         return PairSuggestion(relation=None, why=judgement.reasoning)
     return PairSuggestion(
         relation=PairRelation.SAME,
-        confidence=similarity_confidence(similarity, bar=bar),
+        confidence=confidence,
         why=f"They are near ({similarity:.2f}) and nothing in the words parts them.",
     )
 

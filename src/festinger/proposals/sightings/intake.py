@@ -428,7 +428,7 @@ def _build_pair(stands: Proposal, suggestion: Suggestion, similarity: float, emb
     return StatementPair(
         old_ref=stands.id,
         new_ref=UUID(int=0),
-        old=JudgeStatement(text=stands.what, said_at=stands.created_at),
-        new=JudgeStatement(text=suggestion.what, said_at=suggestion.at),
+        old=JudgeStatement(text=stands.what),
+        new=JudgeStatement(text=suggestion.what),
         features=PairFeatures(similarity=similarity, bars=judge_thresholds(embedder)),
     )

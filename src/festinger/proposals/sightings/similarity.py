@@ -297,8 +297,9 @@ def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:
     return StatementPair(
         old_ref=near.old.id,
         new_ref=near.new.id,
-        old=JudgeStatement(text=near.old.what, said_at=near.old.created_at),
-        new=JudgeStatement(text=near.new.what, said_at=near.new.created_at),
+        # Without times: a later request is not news about an earlier one.
+        old=JudgeStatement(text=near.old.what),
+        new=JudgeStatement(text=near.new.what),
         features=PairFeatures(similarity=near.similarity, bars=judge_thresholds(embedder)),
     )
 
