@@ -1,5 +1,6 @@
 """What every test may ask for: a fixed moment, a database of its own, and the marks of requirements."""
 
+import gc
 import os
 import socket
 from collections.abc import AsyncIterator, Iterator
@@ -27,6 +28,8 @@ hypothesis.settings.register_profile(
     "exploring", hypothesis.settings.get_profile("unhurried"), derandomize=False, max_examples=1000
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))
+
+DATABASE_FIXTURES = {"run_folder", "place", "grown"}
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")
 
@@ -86,10 +89,18 @@ async def store(database_url: str) -> AsyncIterator[Store]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs a database, so that `make quick` can leave it out."""
+    """Mark what asks for a database or for a home with one, so that `make quick` can leave it out."""
     for item in items:
-        if "run_folder" in getattr(item, "fixturenames", ()):
+        # A parameter of a test may have the name of a fixture.
+        parameters = item.callspec.params if hasattr(item, "callspec") else ()
+        if DATABASE_FIXTURES.intersection(getattr(item, "fixturenames", ())).difference(parameters):
             item.add_marker(pytest.mark.postgres)
+
+
+def pytest_collection_finish() -> None:
+    # A million objects stay to the end from here on; no collection of garbage needs to look at them again.
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -56,6 +56,7 @@ def broken_python(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.postgres
 async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path, temp: Path):
     peer = ("--peers", "litellm", "--peer-python", f"litellm={broken_python(tmp_path)}")
     code, out, told = await bench("foundation", "--quick", "--repeat", "1", "--json", "-", *peer, temp=temp)
@@ -79,6 +80,7 @@ async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path,
     assert left_behind(temp) == []
 
 
+@pytest.mark.postgres
 async def test_an_interrupted_run_stops_everything_that_it_started(temp: Path):
     process = await started("foundation", "--quick", temp=temp)
     assert process.stderr is not None

@@ -118,6 +118,7 @@ STREAM = [
 ]
 
 
+@pytest.mark.postgres
 async def test_a_stream_is_learned_as_a_user_does():
     with throw_away_folder() as folder:
         async with open_home(Bench(folder=folder), "stream") as memory:
@@ -226,6 +227,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Data:
 
 @pytest.mark.requirement("S-26")
 @pytest.mark.parametrize("name", ["dedup", "supersede", "contradict"])
+@pytest.mark.postgres
 async def test_a_suite_gives_every_metric_that_it_names(name: str, data: Data):
     suite = SUITES[name]
 
@@ -238,6 +240,7 @@ async def test_a_suite_gives_every_metric_that_it_names(name: str, data: Data):
     assert {each.system for each in found.tallies} == {PRODUCT, *(system.name for system in found.systems)}
 
 
+@pytest.mark.postgres
 async def test_a_perfect_stream_reaches_its_goals(data: Data):
     with throw_away_folder() as folder:
         found = await SUITES["supersede"].measure(Bench(folder=folder, data=data))
