@@ -30,9 +30,14 @@ UV = $(or $(wildcard $(BIN)/uv),$(shell command -v uv))
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --only-binary :all: \
 	--no-header --no-annotate
 
+# Tests start the product hundreds of times and rewrite their own assertions; without bytecode each start compiles all.
+unexport PYTHONDONTWRITEBYTECODE
+
+PYTEST = $(BIN)/pytest -n 2 --dist worksteal -q
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run test check quick explore format types manifest docs test-live test-reference bench bench-smoke bench-floors lock audit clean
+.PHONY: help setup run test suite check quick explore format types manifest docs test-live test-reference bench bench-smoke bench-floors lock audit clean
 
 help: ## List the tasks.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -67,16 +72,22 @@ test: setup ## Format, lint, layers, types and the whole offline suite (pytest a
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/lint-imports --no-logo
+	@$(MAKE) --no-print-directory -j 2 types suite
+
+# Side by side: mypy keeps one core busy, and the tests wait often enough to share the other.
+types: setup
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
+
+suite: setup
+	$(PYTEST) -m "not live and not reference" $(ARGS)
 
 check: test ## Exactly what CI does.
 
 quick: setup ## The tests that need no database (pytest arguments: ARGS=…).
-	$(BIN)/pytest -n 2 -q -m "not postgres and not live and not reference" $(ARGS)
+	$(PYTEST) -m "not postgres and not live and not reference" $(ARGS)
 
 explore: setup ## Look for inputs that no run has tried, for the tests that make up their own (ARGS=tests/proxy).
-	HYPOTHESIS_PROFILE=exploring $(BIN)/pytest -n 2 -q -m "not live and not reference" $(ARGS)
+	HYPOTHESIS_PROFILE=exploring $(PYTEST) -m "not live and not reference" $(ARGS)
 
 format: setup ## Put the code into its form and mend what a tool can mend.
 	$(BIN)/ruff check --quiet --fix

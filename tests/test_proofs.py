@@ -19,7 +19,7 @@ def test_skipped(): ...
 {more}
 """
 
-CONFIG = "[pytest]\ntestpaths = tests\nmarkers =\n  requirement\n  live\naddopts = -p tests.proofs -p no:randomly -p no:cacheprovider\n"
+CONFIG = "[pytest]\ntestpaths = tests\nmarkers =\n  requirement\n  live\naddopts = -p xdist.plugin -p tests.proofs -p no:cacheprovider\n"
 
 
 def run_suite(folder: Path, *arguments: str, more: str = "") -> subprocess.CompletedProcess[str]:
@@ -36,7 +36,7 @@ def run_suite(folder: Path, *arguments: str, more: str = "") -> subprocess.Compl
     return subprocess.run(
         [sys.executable, "-m", "pytest", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
+        env={**os.environ, "PYTHONPATH": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

@@ -56,6 +56,7 @@ def broken_python(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.postgres
 async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path, temp: Path):
     peer = ("--peers", "litellm", "--peer-python", f"litellm={broken_python(tmp_path)}")
     code, out, told = await bench("foundation", "--quick", "--repeat", "1", "--json", "-", *peer, temp=temp)
@@ -79,6 +80,7 @@ async def test_a_quick_run_measures_every_part_beside_the_others(tmp_path: Path,
     assert left_behind(temp) == []
 
 
+@pytest.mark.postgres
 async def test_an_interrupted_run_stops_everything_that_it_started(temp: Path):
     process = await started("foundation", "--quick", temp=temp)
     assert process.stderr is not None
@@ -90,23 +92,3 @@ async def test_an_interrupted_run_stops_everything_that_it_started(temp: Path):
 
     # What still ran or lay around would also fail the whole run of the tests at its end.
     assert (process.returncode, left_behind(temp)) == (130, [])
-
-
-async def test_an_unknown_suite_is_bad_input():
-    code, _, told = await bench("nonsense")
-
-    assert (code, "`nonsense` is not a suite" in told) == (2, True)
-
-
-async def test_the_list_names_every_metric_with_its_goal():
-    code, out, _ = await bench("list")
-
-    assert code == 0
-    assert [metric.name for suite in SUITES.values() for metric in suite.metrics if metric.name not in out] == []
-    assert "<= 0.8" in out
-
-
-async def test_a_database_of_the_person_is_never_opened():
-    code, _, told = await bench("foundation", "--database", "postgresql://127.0.0.1:1/nowhere")
-
-    assert (code, "throw-away store" in told) == (2, True)

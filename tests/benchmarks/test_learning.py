@@ -54,6 +54,7 @@ def test_only_faults_of_ours_count_as_failures():
     assert (told.value, told.n) == (3.0, 11)
 
 
+@pytest.mark.postgres
 async def test_a_quick_run_measures_every_metric():
     with throw_away_folder() as folder:
         measured = await measure(Bench(folder=folder, quick=True))

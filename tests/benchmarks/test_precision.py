@@ -43,6 +43,7 @@ def test_what_must_never_come_or_was_replaced_is_counted():
     assert faults(PRODUCT, came, {"old"}).value == 2.0
 
 
+@pytest.mark.postgres
 async def test_statements_are_learnt_and_asked_for(tmp_path: Path):
     told = ["The harbour crane is painted yellow.", "My violin teacher is called Marta."]
     statements = [

@@ -174,6 +174,7 @@ def written(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.postgres
 async def test_conversations_are_said_once_for_all_suites_and_every_metric_comes_out(tmp_path: Path):
     spoken: list[str] = []
     data = Data(folder=written(tmp_path / "data"))

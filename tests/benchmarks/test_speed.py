@@ -120,6 +120,7 @@ def test_an_exponent_is_less_sure_the_further_the_points_lie_from_its_line():
     assert slope_error([(10.0, 1.0), (100.0, 30.0)]) == 0.0
 
 
+@pytest.mark.postgres
 async def test_a_quick_run_measures_every_metric_of_both_from_one_filling():
     with throw_away_folder() as folder:
         for suite in ("speed-0", "growth-0"):

@@ -100,6 +100,7 @@ async def test_threads_of_a_walk_count_and_tasks_that_ran_before_do_not(sample: 
     assert sys.getprofile() is None
 
 
+@pytest.mark.postgres
 async def test_each_walk_goes_where_it_says_it_goes():
     with throw_away_folder() as folder:
         walks = await recorded_walks(Bench(folder=folder))

@@ -68,6 +68,7 @@ def test_the_distribution_is_no_part_of_what_must_be_the_same():
     assert curve.points["2 KiB"][0] == (1.0, 0.01)
 
 
+@pytest.mark.postgres
 async def test_a_quick_run_fills_a_world_once_and_thinks_about_it():
     said: list[str] = []
     with throw_away_folder() as root:

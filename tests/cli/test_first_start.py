@@ -35,6 +35,7 @@ def wait_until_stopped(home: Path) -> bool:
 
 
 @pytest.mark.requirement("X-21", "X-24", "X-105", "P-01")
+@pytest.mark.postgres
 def test_two_doors_share_a_home_that_was_empty_and_what_they_learned_outlives_them(first_time: Shell):
     home = Path(first_time.environment["FESTINGER_HOME"])
     with first_time.server("--no-worker") as first, first_time.server("--no-worker") as second:

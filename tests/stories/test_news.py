@@ -21,6 +21,7 @@ BESIDE = (
 )
 
 
+@pytest.mark.postgres
 async def test_news_replace_what_they_concern_and_a_repeat_becomes_one_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):

@@ -11,8 +11,8 @@ packets, reports nothing, so after a time limit the socket is cut from this side
 import asyncio
 import os
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -20,8 +20,11 @@ import psycopg
 import psycopg_pool
 from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg import errors as pg
+from psycopg.abc import PQGen
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
+from psycopg.waiting import wait_async
 
 from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.observability.metrics import STORE_ERRORS
@@ -30,10 +33,13 @@ from festinger.store.paths import check_database_url, redact_password
 from festinger.store.queries import queries_of
 
 Connection = psycopg.AsyncConnection[DictRow]
+Result = TypeVar("Result")
 
 Q = queries_of("festinger.store")
 
 CONNECT_SECONDS = 5
+WAKE_SECONDS = 0.1
+"""How often a waiting connection looks for interrupts; psycopg's own value."""
 LOCK_TIMEOUT_MS = 5_000
 PREPARE_AFTER = 5
 """Uses of a statement on one connection after which the server keeps its plan."""
@@ -76,9 +82,7 @@ class DatabaseConnector:
     async def dial(self) -> Connection:
         """Try once. Remove the password from libpq's messages."""
         try:
-            connection = await psycopg.AsyncConnection[DictRow].connect(
-                self._url, row_factory=dict_row, **self._options()
-            )
+            connection = await StoppableConnection.connect(self._url, row_factory=dict_row, **self._options())
             await self._configure(connection)
         except psycopg.OperationalError as error:
             self.trouble = redact_password(_first_line(error), self._url)
@@ -129,6 +133,39 @@ class DatabaseConnector:
                 register_halfvec_info(connection, halfvec)
             await connection.commit()
             on_failure.pop_all()
+
+
+class StoppableConnection(psycopg.AsyncConnection[DictRow]):
+    """A connection that stops its statement when the caller is canceled, however often that happens.
+
+    Psycopg asks the server to stop and waits for it, but a second cancellation would interrupt that. The
+    connection would still be busy, so it could neither roll back nor serve anyone else.
+    """
+
+    async def wait(self, gen: PQGen[Result], interval: float = WAKE_SECONDS, timeout: float | None = None) -> Result:
+        try:
+            return await wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except asyncio.CancelledError:
+            if self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+                await _finish(self._stop(gen))
+            raise
+
+    async def _stop(self, gen: PQGen[Result]) -> None:
+        try:
+            await self.cancel_safe(timeout=CONNECT_SECONDS)
+            await wait_async(gen, self.pgconn.socket, interval=WAKE_SECONDS, timeout=CONNECT_SECONDS)
+        except pg.QueryCanceled:
+            pass
+        except psycopg.Error:
+            self.pgconn.finish()  # the server may still be busy with it
+
+
+async def _finish(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for this work even if the caller is canceled."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
 
 
 class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmarks.catalogue import SUITES
 from tests.benchmarks.schema import assert_fits_the_schema
 from tests.benchmarks.test_extraction import rows
 from tests.cli.shell import Said, Shell
@@ -52,6 +53,24 @@ def test_the_exit_code_says_how_it_went(bare_shell: Shell, data: Path, asked: st
     said = bench(bare_shell, data, *asked.split())
 
     assert said.code == code, said.err
+
+
+def test_an_unknown_suite_is_named(bare_shell: Shell, data: Path):
+    assert "`nonsense` is not a suite" in bench(bare_shell, data, "nonsense").err
+
+
+def test_the_list_names_every_metric_with_its_goal(bare_shell: Shell):
+    said = bare_shell("bench", "list", COLUMNS="200")
+
+    assert said.code == 0
+    assert [metric.name for suite in SUITES.values() for metric in suite.metrics if metric.name not in said.out] == []
+    assert "<= 0.8" in said.out
+
+
+def test_a_database_of_the_person_is_never_opened(bare_shell: Shell):
+    said = bare_shell("bench", "foundation", "--database", "postgresql://127.0.0.1:1/nowhere")
+
+    assert (said.code, "throw-away store" in said.err) == (2, True)
 
 
 @pytest.mark.requirement("S-09")

@@ -6,6 +6,7 @@ import pytest
 from tests.cli.shell import Shell
 
 
+@pytest.mark.postgres
 def test_a_demo_runs_on_a_store_of_its_own_and_leaves_nothing(bare_shell: Shell):
     said = bare_shell.real("demo", "collision", "--json")
 
