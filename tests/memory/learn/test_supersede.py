@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from tests.jobs.deps import rows
@@ -228,7 +229,7 @@ async def test_the_future_is_not_asked_for_and_others_are_not_seen(store: Store)
 
 async def searched_as(store: Store, learned: Learned) -> str | None:
     [row] = await rows(store, "select content_contextualized from memory where id = %(id)s", id=known(learned))
-    return row["content_contextualized"]
+    return cast("str | None", row["content_contextualized"])
 
 
 async def test_a_memory_is_searched_with_the_words_of_its_line_for_as_long_as_they_stand(store: Store, tmp_path: Path):
