@@ -49,7 +49,7 @@ async def recall_memories(call: AdminCall) -> Response:
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, _scope(call, body.session), query, door=_door(call))
+    found = await recall(call.app.recall.deps, _scope(call, body.session), query, door=_interface(call))
     return json_response(found.as_json())
 
 
@@ -67,7 +67,7 @@ async def recollect_notes(call: AdminCall) -> Response:
     """The block of notes that belongs beside a message."""
     body = await call.body(RecollectRequest)
     found = await recollect(
-        call.app, _scope(call, body.session), body.text, exclude=body.exclude, tokens=body.tokens, door=_door(call)
+        call.app, _scope(call, body.session), body.text, exclude=body.exclude, tokens=body.tokens, door=_interface(call)
     )
     return json_response(found.as_json())
 
@@ -84,7 +84,7 @@ def _scope(call: AdminCall, session: str | None) -> Scope:
     return Scope(space=call.space, agent=agent_of(call), session=SessionId(session) if session else NO_SESSION)
 
 
-def _door(call: AdminCall) -> str:
+def _interface(call: AdminCall) -> str:
     return "cli" if call.owner else "rest"
 
 
