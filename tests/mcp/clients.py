@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from tests.stories.stage import Stage
 
 from festinger.ids import EVERY_SPACE, AgentId
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import AccessRole
+from mcp import Client, StdioServerParameters
 
 
 async def make_key(at: Stage, role: AccessRole = AccessRole.AGENT, agent: str | None = None) -> str:

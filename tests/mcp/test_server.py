@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from mcp.shared.exceptions import MCPError
+from tests.jobs.deps import ask
 from tests.mcp.clients import client_at, make_key
 from tests.stories.stage import stage
 
@@ -58,14 +59,14 @@ async def test_a_client_lists_calls_and_reads(transport: str, mode: str, databas
             forget = await client.call_tool("ask_person", {"what": "Wrong.", "forget": id_})
             memory = await client.read_resource(f"festinger://memory/{id_}")
             whole = await client.read_resource("festinger://brief")
-        origin = await at.app.store.value("select origin from memory order by seq limit 1")
+        origin = await at.app.store.value(ask("select origin from memory order by seq limit 1"))
 
     assert [each.name for each in listed] == NAMES
     assert [str(each.uri) for each in resources] == ["festinger://brief"]
     assert [each.uri_template for each in templates] == ["festinger://memory/{id}"]
     assert "/admin/inbox" in prompt.messages[0].content.text
     assert learned.structured_content["action"] == "stored"
-    assert placed.structured_content["result"] == "inserted"
+    assert placed.structured_content["status"] == "inserted"
     [note] = found.structured_content["notes"]
     assert (note["id"], note["text"], note["origin"], note["disputed"]) == (id_, HARBOUR, "model", False)
     assert HARBOUR in found.content[0].text
@@ -76,7 +77,7 @@ async def test_a_client_lists_calls_and_reads(transport: str, mode: str, databas
     assert explained.structured_content["said"][0]["origin"] == "model"
     assert "Lisgate" in briefed.structured_content["notes"][0]["text"]
     assert nothing.content[0].text.startswith("nothing relevant remembered (")
-    assert asked.structured_content["proposals"][0]["state"] == "proposed"
+    assert asked.structured_content["proposals"][0]["state"] == "waiting"
     assert forget.structured_content["proposals"][0]["id"]
     assert json.loads(memory.contents[0].text)["content"] == HARBOUR
     assert "Lisgate" in whole.contents[0].text
@@ -130,7 +131,7 @@ async def test_a_reviewers_key_has_no_say_over_mcp(database_url: str, tmp_path: 
             await client.call_tool(
                 "observe", {"recall": found.structured_content["recall"], "acted": learned.structured_content["id"]}
             )
-        reported = await at.app.store.value("select origin from outcome order by at desc limit 1")
+        reported = await at.app.store.value(ask("select origin from outcome order by at desc limit 1"))
         keyless = await at.post("/admin/mcp", {}, content_type="application/json")
         unknown = await at.post("/admin/mcp", {}, content_type="application/json", x_festinger_key="fst_nothing")
         proxy = await at.post(
@@ -139,7 +140,7 @@ async def test_a_reviewers_key_has_no_say_over_mcp(database_url: str, tmp_path: 
         stream = await at.get("/admin/mcp")
 
     assert found.structured_content["notes"][0]["origin"] == "model"
-    assert asked.structured_content["proposals"][0]["state"] == "proposed"
+    assert asked.structured_content["proposals"][0]["state"] == "waiting"
     assert reported == "model"
     assert (keyless.status, unknown.status, proxy.status) == (401, 401, 403)
     assert stream.status == 401
@@ -186,7 +187,7 @@ async def test_calls_are_cancelled_and_clients_die_and_others_go_on(transport: s
                 await asyncio.sleep(0)
             await asyncio.gather(dying, return_exceptions=True)
             after = await survivor.call_tool("recall", {"cue": CUE})
-        memories = await at.app.store.value("select count(*) from memory where content = %(said)s", said=HARBOUR)
+        memories = await at.app.store.value(ask("select count(*) from memory where content = %(said)s"), said=HARBOUR)
 
     assert {each.structured_content["id"] for each in both} == {both[0].structured_content["id"]}
     assert not after.is_error

@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from festinger import __version__
 from festinger.errors import BadInput, FestingerError, NotFound
-from festinger.mcp.tools import TOOLS, AdminPort, brief, path_to
+from festinger.mcp.tools import TOOLS, AdminPort, brief, memory_path
 
 OpenClient = Callable[[], AbstractAsyncContextManager[AdminPort]]
 """Opens the admin API for one request."""
@@ -135,7 +135,7 @@ async def _read(client: AdminPort, uri: str) -> tuple[str, str]:
         return (await brief(client, {})).text, "text/plain"
     if not uri.startswith(MEMORY):
         raise NotFound(f"There is nothing at `{uri[:80]}`.", hint=f"There are `{BRIEF}` and `{MEMORY}{{id}}`.")
-    found = await client.ask("GET", path_to("memories", uri.removeprefix(MEMORY)), **client.as_agent)
+    found = await client.ask("GET", memory_path(uri.removeprefix(MEMORY)), **client.as_agent)
     return orjson.dumps(found).decode(), "application/json"
 
 

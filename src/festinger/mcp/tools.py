@@ -9,11 +9,10 @@ import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import quote
 
 from festinger.clock import read_moment
 from festinger.errors import BadInput
-from festinger.ids import Origin
+from festinger.ids import Origin, prefix
 from festinger.services.block import sanitize_line
 
 API = "/admin/api"
@@ -137,7 +136,9 @@ def _add_zone(moment: str) -> str:
 async def learn(client: AdminPort, given: Arguments) -> ToolResult:
     if FACT.search(f" {given['text']} "):
         placed = await client.ask("POST", f"{API}/iknowthat", body={"fact": given["text"]}, **client.as_agent)
-        return ToolResult(fields=placed, text=f"{placed['result']}: {sanitize_line(given['text'])}")
+        existing = (placed.get("conflict") or {}).get("existing") or {}
+        against = f"; contradicts {existing['parent']}" if existing else ""
+        return ToolResult(fields=placed, text=f"{placed['status']}: {sanitize_line(given['text'])}{against}")
     body = {"text": given["text"], "subject": given.get("about"), "kind": given.get("kind", "fact")}
     learned = await client.ask("POST", f"{API}/memories", body=body, **client.as_agent)
     memory = learned["memory"] or {}
@@ -160,7 +161,7 @@ async def learn(client: AdminPort, given: Arguments) -> ToolResult:
 
 
 async def _show(client: AdminPort, memory: str) -> Document:
-    found = await client.ask("GET", path_to("memories", memory), **client.as_agent)
+    found = await client.ask("GET", memory_path(memory), **client.as_agent)
     return _brief_memory(found)
 
 
@@ -175,11 +176,13 @@ async def observe(client: AdminPort, given: Arguments) -> ToolResult:
         body["partition"] = agent
     done = await client.ask("POST", f"{API}/outcomes", body=body, **client.as_agent)
     moved = {
-        each: effect["confidence"]
+        each: {"outcome": effect["outcome"], "confidence": effect["confidence"]}
         for each, effect in done["effects"].items()
-        if effect["confidence"][0] != effect["confidence"][1]
     }
-    lines = [f"{each}: confidence {before:.2f} -> {after:.2f}" for each, (before, after) in moved.items()]
+    lines = [
+        "{}: {}, confidence {:.2f} -> {:.2f}".format(each, effect["outcome"], *effect["confidence"])
+        for each, effect in moved.items()
+    ]
     return ToolResult(
         fields={"moved": moved, "skipped": done["skipped"], "edges": done["edges"]},
         text="\n".join(lines) or "nothing moved",
@@ -187,7 +190,7 @@ async def observe(client: AdminPort, given: Arguments) -> ToolResult:
 
 
 async def why(client: AdminPort, given: Arguments) -> ToolResult:
-    found = await client.ask("GET", path_to("memories", given["id"], "why"), **client.as_agent)
+    found = await client.ask("GET", memory_path(given["id"], "why"), **client.as_agent)
     said = [
         {
             "day": each["day"],
@@ -226,9 +229,7 @@ async def ask_person(client: AdminPort, given: Arguments) -> ToolResult:
     if ids := split_list(given.get("forget", "")):
         reason = " ".join([given["what"], given.get("why", "")]).strip()
         made = [
-            await client.ask(
-                "POST", path_to("memories", each, "request-forget"), body={"reason": reason}, **client.as_agent
-            )
+            await client.ask("POST", memory_path(each, "request-forget"), body={"reason": reason}, **client.as_agent)
             for each in ids[:MOST_LISTED]
         ]
     else:
@@ -257,8 +258,9 @@ def _items(text: str) -> Iterator[str]:
             yield item
 
 
-def path_to(*parts: str) -> str:
-    return "/".join((API, *(quote(each, safe="") for each in parts)))
+def memory_path(memory: str, *parts: str) -> str:
+    """The path of a memory by its id or a prefix of it. Raises `BadInput`."""
+    return "/".join((API, "memories", prefix(memory), *parts))
 
 
 def _brief_memory(memory: Document) -> Document:
