@@ -32,11 +32,13 @@ def stdio(home: Path, *arguments: str, **environment: str) -> StdioServerParamet
 
 
 @asynccontextmanager
-async def client_at(at: Stage, transport: str, home: Path, *, key: str, mode: Any = "auto") -> AsyncIterator[Client]:
+async def client_at(
+    at: Stage, transport: str, home: Path, *, key: str, mode: Any = "auto", query: str = ""
+) -> AsyncIterator[Client]:
     if transport == "stdio":
         async with Client(stdio(home, "--server", at.url, FESTINGER_KEY=key), mode=mode) as client:
             yield client
         return
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {key}"}, timeout=60) as http:
-        async with Client(streamable_http_client(f"{at.url}/admin/mcp", http_client=http), mode=mode) as client:
+        async with Client(streamable_http_client(f"{at.url}/admin/mcp{query}", http_client=http), mode=mode) as client:
             yield client
