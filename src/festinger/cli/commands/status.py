@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 LINES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("memory", ("memory",), ("pending", "pending pairs", "held", "quarantined", "vectors")),
+    ("memory", ("memory",), ("pending pairs", "held", "quarantined", "vectors")),
     ("learned, 24 h", ("judge", "24 h"), ("learns", "learns that asked a model", "share", "calls")),
     ("learned, 7 d", ("judge", "7 d"), ("learns", "learns that asked a model", "share", "calls")),
     ("outcomes, 24 h", ("outcomes", "24 h"), ("rate", "resolved", "contradicted")),
