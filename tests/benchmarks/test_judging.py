@@ -18,6 +18,7 @@ from benchmarks.supersession import bm25, macro_f1, open_home
 
 from benchmarks import contradiction, dedup, judging, supersession
 from festinger.judge.model import SimilarityBars
+from festinger.judge.pair_reader import NAME
 
 BARS = SimilarityBars(same=0.95, check=0.4)
 
@@ -83,7 +84,7 @@ async def test_a_finding_says_who_judged_and_why():
     [found] = findings(await judged(up), [up], we_object)
 
     assert (found.wanted, found.found, found.right) == (True, True, True)
-    assert " by reader@2: " in found.told["said"]
+    assert f" by {NAME}: " in found.told["said"]
 
 
 def test_a_thousand_facts_typed_in_eight_ways_are_a_thousand():
