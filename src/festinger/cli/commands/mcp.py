@@ -46,18 +46,14 @@ async def mcp(
 
 
 class AdminBridge:
-    """Opens the admin API when it is first needed, beside the client that is already answered, and keeps it open.
+    """Opens the admin API when a tool first needs it, and keeps it open.
 
     A task of its own opens and closes it. If that fails, or the server goes away, the next call tries again.
     """
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
-        self._start()
-
-    def _start(self) -> None:
-        self._opened: asyncio.Future[AdminClient] = asyncio.get_running_loop().create_future()
-        self._keeping = asyncio.create_task(self._keep(self._opened))
+        self._keeping: asyncio.Task[None] | None = None
 
     async def _keep(self, opened: "asyncio.Future[AdminClient]") -> None:
         failure = FestingerError()
@@ -74,8 +70,10 @@ class AdminBridge:
     @asynccontextmanager
     async def client(self) -> "AsyncIterator[AdminClient]":
         """The admin API, once it is open."""
-        if self._keeping.done():
-            self._start()
+        if self._keeping is None or self._keeping.done():
+            # Not earlier: loading what it needs would keep the client waiting for its first answer.
+            self._opened: asyncio.Future[AdminClient] = asyncio.get_running_loop().create_future()
+            self._keeping = asyncio.create_task(self._keep(self._opened))
         try:
             # A call that is canceled must not cancel the opening for the others.
             yield await asyncio.shield(self._opened)
@@ -84,5 +82,6 @@ class AdminBridge:
             raise
 
     async def close(self) -> None:
-        self._keeping.cancel()
-        await asyncio.wait({self._keeping})
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.wait({self._keeping})
