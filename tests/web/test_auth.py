@@ -26,19 +26,23 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 IN, NO_KEY, NO_RIGHT = 200, 401, 403
 
-CALLERS = ("none", "wrong", "proxy", "agent", "reviewer", "admin", "revoked", "uncheckable")
+CALLERS = ("none", "wrong", "proxy", "hook", "agent", "reviewer", "admin", "revoked", "uncheckable")
 
 MATRIX: dict[str, dict[str, tuple[int, ...]]] = {
-    # none, wrong, proxy, agent, reviewer, admin, revoked, uncheckable
-    "probe": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (IN, 401, IN, IN, IN, IN, 401, 401)},
-    "here": {HERE: (IN, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
+    # none, wrong, proxy, hook, agent, reviewer, admin, revoked, uncheckable
+    "probe": {HERE: (IN, 401, IN, IN, IN, IN, IN, 401, 401), BEYOND: (IN, 401, IN, IN, IN, IN, IN, 401, 401)},
+    "here": {HERE: (IN, 401, IN, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, IN, 401, 401)},
     # They get as far as being written down; the room refuses whoever is no reviewer.
-    "known": {HERE: (401, 401, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, 401, 401)},
-    "read": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
-    "keyless": {HERE: (IN, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
-    "write": {HERE: (401, 401, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, IN, IN, IN, 401, 401)},
-    "review": {HERE: (401, 401, 403, 403, IN, 403, 401, 401), BEYOND: (401, 401, 403, 403, IN, 403, 401, 401)},
-    "admin": {HERE: (401, 401, 403, 403, 403, IN, 401, 401), BEYOND: (401, 401, 403, 403, 403, IN, 401, 401)},
+    "known": {HERE: (401, 401, IN, IN, IN, IN, IN, 401, 401), BEYOND: (401, 401, IN, IN, IN, IN, IN, 401, 401)},
+    "hook": {HERE: (401, 401, 403, IN, 403, 403, 403, 401, 401), BEYOND: (401, 401, 403, IN, 403, 403, 403, 401, 401)},
+    "read": {HERE: (401, 401, 403, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, 403, IN, IN, IN, 401, 401)},
+    "keyless": {HERE: (IN, 401, 403, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, 403, IN, IN, IN, 401, 401)},
+    "write": {HERE: (401, 401, 403, 403, IN, IN, IN, 401, 401), BEYOND: (401, 401, 403, 403, IN, IN, IN, 401, 401)},
+    "review": {
+        HERE: (401, 401, 403, 403, 403, IN, 403, 401, 401),
+        BEYOND: (401, 401, 403, 403, 403, IN, 403, 401, 401),
+    },
+    "admin": {HERE: (401, 401, 403, 403, 403, 403, IN, 401, 401), BEYOND: (401, 401, 403, 403, 403, 403, IN, 401, 401)},
 }
 
 ROWS: dict[tuple[str, str], str] = {
@@ -53,6 +57,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("POST", "/admin/api/recall"): "read",
     ("POST", "/admin/api/recollect"): "read",
     ("GET", "/admin/api/brief"): "read",
+    ("POST", "/admin/api/hooks"): "hook",
     ("GET", "/admin/mcp"): "read",
     ("POST", "/admin/mcp"): "read",
     ("DELETE", "/admin/mcp"): "read",

@@ -48,6 +48,8 @@ FAMILIES = {
     "episodes": ("episodes", "What was talked about, and what came of it."),
     "censor": ("censors", "Rules that warn of what must not be said, or stop it."),
     "censors": ("censors", "Rules that warn of what must not be said, or stop it."),
+    "connect": ("connect", "Connect a coding agent: hooks, the MCP server and a skill."),
+    "disconnect": ("connect", "Take Festinger out of a coding agent's configuration."),
     "login": ("status", "Print a one-time link to the console."),
     "settings": ("settings", "See, change and reset settings."),
     "models": ("models", "Language models with their keys: add, list, try out, remove."),

@@ -26,6 +26,7 @@ from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
+from festinger.proxy.hooks import HookRecorder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.remote_client import open_in_process
 from festinger.proxy.statements import StoredLearner
@@ -127,6 +128,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         learner=learner,
     )
     supervisor.loops = pipeline.guard
+    supervisor.handle_hook = HookRecorder(writer, clock=plan.tools.clock, new_id=plan.tools.new_id).handle
     pages = build_admin_app(supervisor)
     supervisor.mcp = partial(_serve_mcp, pages)
     return LoadedServer(

@@ -221,6 +221,12 @@ class AccessGuard:
             ctx.key = await self._key(ctx.headers)
             if ctx.key is None and self._needs_key(ctx):
                 raise NotAuthenticated
+            if (
+                ctx.key is not None
+                and ctx.key.role is AccessRole.HOOK
+                and ctx.route.treatment is not RouteTreatment.OWN
+            ):
+                raise NotAuthorised("A key of role `hook` does not talk to models.")
             if scoped is None:
                 raise NotFound("The address begins with `/@` but does not go on as `/@space/agent/…`.")
             ctx.space = self._space(space or ctx.options.space, ctx.key)

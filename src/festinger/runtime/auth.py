@@ -211,8 +211,8 @@ class LoginService:
         return session
 
     def _person(self, key: ApiKey, now: datetime) -> LoginSession:
-        if key.role is AccessRole.PROXY:
-            raise NotAuthorised("A key of role `proxy` only talks to models; it opens no console.")
+        if key.role in (AccessRole.PROXY, AccessRole.HOOK):
+            raise NotAuthorised(f"A key of role `{key.role}` opens no console.")
         return LoginSession(space=key.space, id=self._app.tools.new_id(), name=key.name, role=key.role, seen_at=now)
 
     async def _refuse(self, address: str, now: datetime) -> None:

@@ -4,7 +4,7 @@
 supervisor opens the app in the background, retries with a growing pause, and reports the state. A store that
 is down is itself a check, and the packages behind it are then skipped; models are asked only on request,
 because that costs. `LoopMonitor` is the port through which pages and commands see and reset the loops that
-the proxy watches.
+the proxy watches; `handle_hook` is the one through which coding agents reach it.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ import structlog
 from festinger.embedding.health import check_embedder, check_reranker
 from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
-from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Scope, SpaceId
 from festinger.jobs.health import check_jobs
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
@@ -199,6 +199,24 @@ class NullLoopMonitor:
         return False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookEvent:
+    """What a coding agent's hook reports."""
+
+    scope: Scope
+    kind: str
+    text: str
+    model: str
+    wants_notes: bool
+    """Whether the tool can show notes beside a prompt."""
+
+
+IsGone = Callable[[], Awaitable[bool]]
+"""Returns whether the tool no longer waits for an answer."""
+HandleHook = Callable[[App, HookEvent, IsGone], Awaitable[str]]
+"""Takes an event of a coding agent; returns the text to show."""
+
+
 log = structlog.get_logger(room="app")
 
 FIRST_PAUSE = 0.5
@@ -272,6 +290,8 @@ class Supervisor:
         self.problem: FestingerError | None = None
         self.loops: LoopMonitor = NullLoopMonitor()
         """The loops that the proxy of this process sees."""
+        self.handle_hook: HandleHook | None = None
+        """Takes what the hooks of coding agents report, if this process captures anything."""
         self.mcp: ServeMcp | None = None
         """How this process serves MCP clients, if it does."""
         self._open_app = open_app

@@ -103,6 +103,11 @@ class Layout:
         return self.home / "server.json"
 
     @property
+    def hooks(self) -> Path:
+        """What the hooks of coding agents need, and backups of these tools' configuration."""
+        return self.home / "hooks"
+
+    @property
     def forgotten(self) -> Path:
         return self.home / "forgotten"
 

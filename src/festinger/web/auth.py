@@ -41,6 +41,8 @@ class AccessScope(StrEnum):
     """Answers callers on this machine, and remote callers with any key."""
     KNOWN = "known"
     """Answers any key or session; the handler refuses and records what the caller may not do."""
+    HOOK = "hook"
+    """What the hooks of a coding agent do: brief, recollect and capture."""
     READ = "read"
     WRITE = "write"
     REVIEW = "review"
@@ -52,6 +54,7 @@ FOR_ANY_ROLE = frozenset({AccessScope.PROBE, AccessScope.OPEN, AccessScope.KNOWN
 
 SCOPES: dict[AccessRole, frozenset[AccessScope]] = {
     AccessRole.PROXY: frozenset(),
+    AccessRole.HOOK: frozenset({AccessScope.HOOK}),
     AccessRole.AGENT: frozenset({AccessScope.READ, AccessScope.WRITE}),
     AccessRole.REVIEWER: frozenset({AccessScope.READ, AccessScope.WRITE, AccessScope.REVIEW}),
     # An administrator operates the server but does not decide for the reviewers.

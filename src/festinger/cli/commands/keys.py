@@ -13,7 +13,7 @@ from festinger.services.access import issue_key, withdraw_key
 from festinger.store.repositories.auth import AccessRole, load_api_keys
 
 ROLE_HELP = (
-    "What it may do: `proxy` only talks to models, `agent` also reads and states facts, `reviewer` also decides"
+    "What it may do: `proxy` only talks to models, `hook` only serves the hooks of coding agents, `agent` also reads and states facts, `reviewer` also decides"
     " conflicts, `admin` runs the house but decides nothing."
 )
 

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,7 @@ from festinger.cli.client import open_client
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.errors import FestingerError, ServerAway
+from festinger.integrations.hook import find_project
 
 if TYPE_CHECKING:
     from festinger.proxy.remote_client import AdminClient
@@ -20,7 +22,12 @@ def register(app: typer.Typer) -> None:
     command(app, "mcp", may_ask_server=True)(mcp)
 
 
-async def mcp(context: CommandContext) -> None:
+async def mcp(
+    context: CommandContext,
+    here: Annotated[
+        bool, typer.Option("--here", help="Work as the agent of this folder's git repository, as hooks do.")
+    ] = False,
+) -> None:
     """Serve an MCP client on stdin and stdout.
 
     It asks the server that runs on this home, and opens the store only if none runs.
@@ -29,6 +36,8 @@ async def mcp(context: CommandContext) -> None:
     """
     from festinger.mcp.server import serve_stdio
 
+    if here:
+        context = replace(context, agent=find_project("."))
     bridge = AdminBridge(context)
     try:
         await serve_stdio(bridge.client)

@@ -160,6 +160,13 @@ async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: 
         return found if found.state is not EpisodeState.OPEN else await _end_episode(deps, transaction, found, by)
 
 
+async def close_session_episode(deps: MemoryDeps, scope: Scope) -> Episode | None:
+    """Close the open episode of a session, if there is one."""
+    async with deps.store.transaction() as transaction:
+        found = await _lock_open_episode(transaction, scope)
+        return found and await _end_episode(deps, transaction, found, ClosedBy.CALLER)
+
+
 async def update_episode(
     deps: MemoryDeps, space: SpaceId, episode: UUID, *, title: str | None = None, summary: str | None = None
 ) -> Episode:

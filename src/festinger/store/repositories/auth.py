@@ -40,6 +40,7 @@ RandomBytes = Callable[[int], bytes]
 
 class AccessRole(StrEnum):
     PROXY = "proxy"
+    HOOK = "hook"
     AGENT = "agent"
     REVIEWER = "reviewer"
     ADMIN = "admin"
