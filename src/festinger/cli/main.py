@@ -21,6 +21,8 @@ FAMILIES = {
     "doctor": ("status", "Check every part and say what to do."),
     "recall": ("recall", "What comes to mind for a cue, the best first; or nothing."),
     "learn": ("memory", "Learn a statement, or a file of them."),
+    "import": ("transfer", "Learn from notes, mem0, ChatGPT or an export."),
+    "export": ("transfer", "Write memories to a file, as JSON lines or notes."),
     "memories": ("memory", "What is remembered."),
     "why": ("memory", "On what a memory rests."),
     "history": ("memory", "What a memory replaced, and all that was done to it."),

@@ -89,7 +89,9 @@ async def remove(context: CommandContext, model: ModelId) -> None:
 
 
 async def fetch(context: CommandContext) -> None:
-    """Install the bundled models for finding by meaning, where pip, pipx or uv installed Festinger without them.
+    """Install the bundled models, if they are missing.
+
+    They find memories by meaning; pip, pipx and uv install Festinger without them.
 
     Example: festinger models fetch
     """
