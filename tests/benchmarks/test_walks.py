@@ -15,9 +15,9 @@ from festinger.consolidation.arbiter import apply_rules
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
 from festinger.proposals.verdicts.apply import apply_verdict
-from festinger.proxy.context.place import fit_block
 from festinger.retrieval.log import record_recall
 from festinger.retrieval.recall import recall
+from festinger.services.block import fit_block
 from festinger.store.repositories.request_log import log_requests
 from festinger.world.decisions import decide_conflict
 

@@ -15,15 +15,17 @@ from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import Scope, SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
-from festinger.proxy.context.block import ContextBlock, ContextLine, LineReason, LineUpdate, NoteRef, note_line
+from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
-from festinger.proxy.context.memories import MEMORY, MemoryFetchResult, MemoryReader, memory_note_ids
+from festinger.proxy.context.memories import MemoryReader
 from festinger.proxy.parser import new_texts
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.proxy.request import RequestContext
 from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.services.block import ContextBlock, ContextLine, LineReason, NoteRef, note_line
+from festinger.services.recollect import MEMORY, MemoryFetchResult, memory_note_ids
 from festinger.settings.tree import ProxySettings, Settings
 from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection, ShownEdge

@@ -26,13 +26,20 @@ MOST_LISTED = 1000
 
 Document = dict[str, Any]
 
+MODEL = {"origin": "model", "session": "mcp"}
+"""How a client that speaks for a model is known."""
+
 
 @asynccontextmanager
 async def open_client(
-    context: CommandContext, *, find: bool = False, embeds: bool = False
+    context: CommandContext, *, find: bool = False, embeds: bool = False, model: bool = False
 ) -> "AsyncIterator[AdminClient]":
-    """A client for the server of `connect_server`, else for the store, with its embedder if the command `embeds`."""
-    async with connect_server(context, find=find) as server:
+    """A client for the server of `connect_server`, else for the store, with its embedder if the command `embeds`.
+
+    `model`: it speaks for a model, which never has a person's say, and may ask whatever the API has.
+    """
+    speaker = MODEL if model else {}
+    async with connect_server(context, find=find, **speaker) as server:
         if server is not None:
             yield server
             return
@@ -41,13 +48,15 @@ async def open_client(
     from festinger.web.app import build_local_app
 
     async with context.app(start=StartOptions(providers=embeds)) as app:
-        own = build_local_app(app, owner=current_user(), uid=os.getuid())
-        async with open_in_process(own, space=context.space_in(app), agent=context.agent) as client:
+        own = build_local_app(app, owner=current_user(), uid=os.getuid(), whole=model)
+        async with open_in_process(own, space=context.space_in(app), agent=context.agent, **speaker) as client:
             yield client
 
 
 @asynccontextmanager
-async def connect_server(context: CommandContext, *, find: bool = False) -> "AsyncIterator[AdminClient | None]":
+async def connect_server(
+    context: CommandContext, *, find: bool = False, **speaker: str
+) -> "AsyncIterator[AdminClient | None]":
     """A client for the named server; with `find` else for the one on this home, if ready; else `None`."""
     local = find_local_server(context.settings()) if find and context.server is None else None
     if context.server is None and local is None:
@@ -57,10 +66,11 @@ async def connect_server(context: CommandContext, *, find: bool = False) -> "Asy
 
     names = {"space": context.space, "agent": context.agent}
     if local is None:
-        async with open_remote(context.server or "", key=context.key, **names) as server:
+        async with open_remote(context.server or "", key=context.key, **names, **speaker) as server:
             yield server
         return
-    async with open_remote(local.url, key=local.key, session=f"cli:{current_user()}", **names) as server:
+    speaker = speaker or {"session": f"cli:{current_user()}"}
+    async with open_remote(local.url, key=local.key, **names, **speaker) as server:
         yield server if await server.is_ready() else None
 
 

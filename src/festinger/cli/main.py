@@ -16,10 +16,12 @@ from typer.main import get_group
 
 FAMILIES = {
     "serve": ("serve", "Run the proxy, the pages and the workers, until stopped."),
+    "mcp": ("mcp", "Serve an MCP client on stdin and stdout."),
     "worker": ("serve", "Do background work beside a running server, until stopped."),
     "status": ("status", "What waits, what died, what it cost, how long it has lived."),
     "doctor": ("status", "Check every part and say what to do."),
     "recall": ("recall", "What comes to mind for a cue, the best first; or nothing."),
+    "brief": ("recall", "What is known of a topic, from rows alone."),
     "learn": ("memory", "Learn a statement, or a file of them."),
     "import": ("transfer", "Learn from notes, mem0, ChatGPT or an export."),
     "export": ("transfer", "Write memories to a file, as JSON lines or notes."),

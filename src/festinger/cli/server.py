@@ -8,7 +8,11 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any
 
+from festinger.cli.client import MODEL
 from festinger.cli.early_server import ServerDeps
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
@@ -23,12 +27,13 @@ from festinger.proxy.context.edit import ModelfileCache
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
 from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
 from festinger.proxy.pipeline import RequestPipeline
+from festinger.proxy.remote_client import open_in_process
 from festinger.proxy.statements import StoredLearner
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server, home_of
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.settings import record_file_edits
-from festinger.runtime.supervisor import Supervisor
+from festinger.runtime.supervisor import McpCaller, Supervisor
 from festinger.runtime.world import preload_world
 from festinger.settings.watch import watch_settings_file
 from festinger.store.paths import Layout
@@ -122,15 +127,24 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         learner=learner,
     )
     supervisor.loops = pipeline.guard
+    pages = build_admin_app(supervisor)
+    supervisor.mcp = partial(_serve_mcp, pages)
     return LoadedServer(
         supervisor=supervisor,
-        pages=build_admin_app(supervisor),
+        pages=pages,
         pipeline=pipeline,
         background=background,
         recorder=recorder,
         writer=writer,
         learner=learner,
     )
+
+
+async def _serve_mcp(pages: ASGIApp, caller: McpCaller, scope: Any, receive: Any, send: Any) -> None:
+    """Answer an MCP client; its tools ask the pages with the client's key."""
+    module = await asyncio.to_thread(import_module, "festinger.mcp.server")
+    open_client = partial(open_in_process, pages, key=caller.key, space=caller.space, agent=caller.agent, **MODEL)
+    await module.serve_http(open_client, scope, receive, send)
 
 
 def _writer(plan: ServerDeps, app: Callable[[], App | None]) -> CaptureWriter:

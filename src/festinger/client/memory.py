@@ -57,6 +57,8 @@ from festinger.retrieval.result import RecallResult
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.erasure import build_erasure
 from festinger.runtime.memory import MemoryService
+from festinger.services.brief import DEFAULT_TOKENS, Brief, brief
+from festinger.services.recollect import RecollectResult, recollect
 from festinger.services.status import build_status, follow_events
 from festinger.settings.deployment import current_deployment
 from festinger.settings.live import LiveSettings
@@ -280,6 +282,20 @@ class Memory(EpisodeMixin, ProposalMixin):
             explain=explain,
         )
         return await recall(self._app.recall.deps, self._place, query, door=self._app.door)
+
+    async def recollect(
+        self, text: str, *, exclude: Sequence[str | UUID] = (), tokens: int | None = None
+    ) -> RecollectResult:
+        """Return the block of notes that belongs beside a person's message; empty if nothing applies.
+
+        `exclude` are notes that the model has seen already. Raises `BadInput`, `StoreDown`.
+        """
+        return await recollect(self._app, self._place, text, exclude=exclude, tokens=tokens, door=self._app.door)
+
+    async def brief(self, topic: str | None = None, *, tokens: int = DEFAULT_TOKENS) -> Brief:
+        """Return what is known of a topic, or of everything: boundaries, disputes, decisions, preferences, the
+        last episodes and what weighs most. Raises `BadInput`, `StoreDown`."""
+        return await brief(self._app, self._place, topic, tokens=tokens)
 
     async def get(
         self, memory: Named, *, as_of: datetime | None = None, valid_at: datetime | None = None

@@ -1,4 +1,1 @@
-"""The interface for MCP clients.
-
-Will offer the memory as tools, resources and prompts over stdio and HTTP. Not built yet.
-"""
+"""The interface for MCP clients: tools, resources and a prompt over stdio and streamable HTTP."""

@@ -588,6 +588,24 @@ where m.space_id = %(space)s
 order by m.seq desc
 limit %(limit)s;
 
+-- name: brief
+-- The active memories of an agent, its own and the shared ones, by section, the heaviest of each.
+select * from (
+    select m.*, kind_of.section,
+        row_number() over (partition by kind_of.section order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc,
+            m.cause_count desc, m.seq desc) as place
+    from memory m
+    cross join lateral (select case when m.immutable then 'boundary' when 'goal' = any(m.tags) then 'goal'
+        when 'decision' = any(m.tags) then 'decision' when m.kind = 'preference' then 'preference'
+        when m.kind = 'procedural' then 'rule' else 'known' end as section) as kind_of
+    where m.space_id = %(space)s and m.status = 'active' and m.kind <> 'narrative'
+      and (m.agent_id is null or m.agent_id = %(agent)s)
+      and (%(topic)s::text is null or m.subject_key = %(subject)s
+        or m.content_tsv @@ websearch_to_tsquery(m.language, %(topic)s))
+) as m
+where m.place <= %(limit)s
+order by m.section, m.place;
+
 -- name: refuse
 -- Keeps a statement that was not learnt, and why.
 insert into refusal (space_id, id, reason, detail, text, agent_id, session_id, day, origin, at)

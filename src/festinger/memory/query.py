@@ -194,6 +194,17 @@ async def page_memories(
     return kept[:most]
 
 
+async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, limit: int) -> dict[str, list[Memory]]:
+    """Load the heaviest active memories of each section, about a topic or any. Raises `StoreDown`."""
+    rows = await deps.store.all(
+        Q["brief"], space=scope.space, agent=scope.agent, topic=topic, subject=subject_key(topic), limit=limit
+    )
+    found: dict[str, list[Memory]] = {}
+    for row in rows:
+        found.setdefault(row["section"], []).append(memory_from_row(row))
+    return found
+
+
 async def _list_rows(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
 ) -> list[Memory]:

@@ -85,17 +85,22 @@ class AdminClient:
 
 @asynccontextmanager
 async def open_remote(
-    address: str, *, space: str = MAIN_SPACE, agent: str = DEFAULT_AGENT, key: str | None = None, session: str = ""
+    address: str,
+    *,
+    space: str = MAIN_SPACE,
+    agent: str = DEFAULT_AGENT,
+    key: str | None = None,
+    session: str = "",
+    origin: str = "",
 ) -> AsyncIterator[AdminClient]:
     """Open a client for the server at this address; statements are learned in the session's name, if any."""
     base = normalize_address(address)
-    headers = {"x-festinger-key": key or "", "x-festinger-session": session}
     # The server answers while it works: the total may take long, but not the wait for what comes next.
     patience = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # Ignore proxies from the environment, so that the key is shown to nobody on the way. Certificates take long to
     # load and serve only https.
     async with httpx2.AsyncClient(
-        headers={name: value for name, value in headers.items() if value},
+        headers=_headers(key=key, session=session, origin=origin),
         timeout=patience,
         trust_env=False,
         verify=base.startswith("https:"),
@@ -104,10 +109,18 @@ async def open_remote(
 
 
 @asynccontextmanager
-async def open_in_process(app: Any, *, space: str, agent: str) -> AsyncIterator[AdminClient]:
+async def open_in_process(
+    app: Any, *, space: str, agent: str, key: str | None = None, session: str = "", origin: str = ""
+) -> AsyncIterator[AdminClient]:
     """Open a client for an ASGI app in this process."""
-    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app)) as http:
+    headers = _headers(key=key, session=session, origin=origin)
+    async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), headers=headers, trust_env=False) as http:
         yield AdminClient(base=IN_PROCESS, http=http, space=space, agent=agent)
+
+
+def _headers(*, key: str | None, session: str, origin: str) -> dict[str, str]:
+    named = {"x-festinger-key": key, "x-festinger-session": session, "x-festinger-origin": origin}
+    return {name: value for name, value in named.items() if value}
 
 
 def normalize_address(address: str) -> str:

@@ -28,7 +28,6 @@ from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
     from festinger.events.event import NewEvent
-    from festinger.proxy.context.block import ContextBlock, ContextLine
     from festinger.proxy.context.place import PrefixChange
     from festinger.proxy.loops.guard import LoopGuard
     from festinger.proxy.loops.judge import LoopJudgment, LoopKey, LoopState
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from festinger.proxy.sessions.session import HashChain, ProxySession
     from festinger.proxy.statements import LearnStatus
     from festinger.proxy.transport.streams import ReplyListener, StreamEndReason
+    from festinger.services.block import ContextBlock, ContextLine
     from festinger.text.blocks import BlockMarker
 
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

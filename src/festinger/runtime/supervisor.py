@@ -13,10 +13,10 @@ import shutil
 import stat
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID
 
 import structlog
@@ -24,7 +24,7 @@ import structlog
 from festinger.embedding.health import check_embedder, check_reranker
 from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
-from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
+from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
 from festinger.jobs.health import check_jobs
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
@@ -238,6 +238,19 @@ def retry_delays() -> Iterator[float]:
         pause = min(pause * 2, LONGEST_PAUSE)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpCaller:
+    """Who an MCP client speaks for; the key was checked."""
+
+    key: str = field(repr=False)
+    space: SpaceId
+    agent: AgentId
+
+
+ServeMcp = Callable[[McpCaller, Any, Any, Any], Awaitable[None]]
+"""Answers a request of an MCP client, as an ASGI app does."""
+
+
 class Supervisor:
     """Holds the app while it is open. `app` is None until then, and `problem` says why."""
 
@@ -259,6 +272,8 @@ class Supervisor:
         self.problem: FestingerError | None = None
         self.loops: LoopMonitor = NullLoopMonitor()
         """The loops that the proxy of this process sees."""
+        self.mcp: ServeMcp | None = None
+        """How this process serves MCP clients, if it does."""
         self._open_app = open_app
         self._more_checks = more_checks
         self._pause = pause

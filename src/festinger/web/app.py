@@ -37,10 +37,10 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, events, forget, health, outcomes, quarantine
+    from festinger.web.api import admin, censors, events, forget, health, mcp, outcomes, quarantine
     from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
 
-    api = (admin, censors, events, forget, health, outcomes, quarantine)
+    api = (admin, censors, events, forget, health, mcp, outcomes, quarantine)
     pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 
@@ -68,11 +68,11 @@ def build_admin_app(
     )
 
 
-def build_local_app(app: App, *, owner: str, uid: int) -> Starlette:
-    """Build the same app over an open store, for the person who opened it in this process."""
+def build_local_app(app: App, *, owner: str, uid: int, whole: bool = False) -> Starlette:
+    """Build the same app over an open store, for the person who opened it; `whole` has all routes."""
     supervisor = Supervisor(app.settings, lambda: nullcontext(app))
     supervisor.app = app
-    return build_admin_app(supervisor, command_routes(), owner=StoreOwner(name=owner, uid=uid))
+    return build_admin_app(supervisor, None if whole else command_routes(), owner=StoreOwner(name=owner, uid=uid))
 
 
 def _endpoint(
@@ -91,7 +91,7 @@ def _endpoint(
 
 async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request, owner: StoreOwner | None) -> Response:
     if owner is not None:
-        identity = CallerIdentity(key=None, trusted=True, owner=owner)
+        identity = CallerIdentity(key=None, trusted=True, owner=owner).speaking(request)
         return await route.endpoint(AdminCall(request=request, supervisor=supervisor, admission=identity))
     doorway = AuthDeps(
         find_key=supervisor.find_key,
@@ -99,7 +99,7 @@ async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request,
         strict=supervisor.settings.now.auth.loopback == "strict",
     )
     admission = await authorize(request, route.scope, doorway, keyless=route.keyless)
-    call = AdminCall(request=request, supervisor=supervisor, admission=admission)
+    call = AdminCall(request=request, supervisor=supervisor, admission=admission.speaking(request))
     if admission.session is not None and request.method not in READING:
         admission.check_token(await _token(call, route))
     return await route.endpoint(call)

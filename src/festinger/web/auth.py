@@ -12,13 +12,14 @@ browser.
 
 import hmac
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import TypeVar
 
 from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
-from festinger.ids import EVERY_SPACE, SpaceId
+from festinger.ids import EVERY_SPACE, Origin, SpaceId
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token, is_api_key
 from festinger.text.addresses import is_loopback
 
@@ -28,6 +29,8 @@ FindSession = Callable[[str], Awaitable[LoginSession | None]]
 COOKIE = "festinger_session"
 TOKEN_FIELD = "token"  # noqa: S105 - the name of a field
 TOKEN_HEADER = "x-festinger-token"  # noqa: S105 - the name of a header
+ORIGIN_HEADER = "x-festinger-origin"
+"""With the value `model`, a caller counts as a model whatever its key; nothing else can be claimed."""
 READING = frozenset({"GET", "HEAD"})
 
 
@@ -82,6 +85,14 @@ class StoreOwner:
     space: SpaceId = EVERY_SPACE
 
 
+Who = TypeVar("Who", ApiKey, LoginSession, StoreOwner)
+
+
+def _as_model(who: Who | None) -> Who | None:
+    """Whoever it is, with the role of an agent at most."""
+    return who if who is None or who.role is AccessRole.PROXY else replace(who, role=AccessRole.AGENT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallerIdentity:
     """A caller who was admitted. Only `trusted` callers may see how this server is configured."""
@@ -97,6 +108,12 @@ class CallerIdentity:
     def who(self) -> LoginSession | ApiKey | StoreOwner | None:
         """Whoever the caller is known as."""
         return self.session or self.key or self.owner
+
+    def speaking(self, request: Request) -> "CallerIdentity":
+        """The same caller; without a person's say if the request says that it speaks for a model."""
+        if request.headers.get(ORIGIN_HEADER) != Origin.MODEL:
+            return self
+        return replace(self, key=_as_model(self.key), session=_as_model(self.session), owner=_as_model(self.owner))
 
     def may(self, scope: AccessScope) -> bool:
         """Whether this caller's role grants a scope."""

@@ -296,13 +296,13 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def parse_limit(request: Request) -> int:
-    return _whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+    return parse_whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
 
 
 def parse_cursor(request: Request) -> int | None:
     """The cursor of the page; `after` means the same."""
     name = "cursor" if "cursor" in request.query_params else "after"
-    return _whole(request, name, default=0, most=2**63 - 1) or None
+    return parse_whole(request, name, default=0, most=2**63 - 1) or None
 
 
 def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
@@ -325,7 +325,8 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
     return EPOCH + int(at) * MICROSECOND, read_id(last)
 
 
-def _whole(request: Request, name: str, *, default: int, most: int) -> int:
+def parse_whole(request: Request, name: str, *, default: int, most: int) -> int:
+    """A whole number of the query. Raises `BadInput`."""
     text = request.query_params.get(name)
     if text is None:
         return default

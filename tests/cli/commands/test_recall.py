@@ -1,5 +1,6 @@
 """`festinger recall`: what comes to mind, said for people and for programs."""
 
+import pytest
 from tests.cli.shell import Shell
 
 HARBOUR = "The harbour office of Lisgate opens at 0730"
@@ -58,3 +59,17 @@ def test_ids_of_a_batch_are_printed_long_enough_to_tell_them_apart(shell: Shell)
 
     assert len(set(ids)) == 8
     assert all(shell("memories", "show", each).code == 0 for each in ids[:2])
+
+
+@pytest.mark.requirement("I-01")
+def test_a_brief_tells_what_is_known_of_a_topic(shell: Shell):
+    shell("learn", HARBOUR, "--tag", "decision")
+
+    plain, nothing = shell("brief", "harbour"), shell("brief", "plorf")
+    [note] = shell("brief", "--json").json["notes"]
+    short = shell("brief", "--tokens", "1")
+
+    assert HARBOUR in plain.out
+    assert (note["section"], note["text"], note["origin"]) == ("decision", HARBOUR, "person")
+    assert nothing.out.startswith("Nothing is known of this yet.")
+    assert "1 more did not fit" in short.err

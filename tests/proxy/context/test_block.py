@@ -8,15 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK
 
-from festinger.proxy.context.block import (
+from festinger.proxy.context.block import build_mark, remove_notes
+from festinger.services.block import (
     ContextBlock,
     ContextLine,
     NoteRef,
     build_block,
-    build_mark,
     graph_line,
     note_line,
-    remove_notes,
     sanitize_line,
 )
 from festinger.text.blocks import CLOSE, OPEN, find_blocks

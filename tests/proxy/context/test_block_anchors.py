@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, chat, request_of, system, tool, user
 
 from festinger.proxy.context.block import (
-    ContextBlock,
-    ContextLine,
-    NoteRef,
     PlacedBlock,
     choose_system_block,
     find_carrier_turn,
@@ -21,6 +18,7 @@ from festinger.proxy.context.block import (
 from festinger.proxy.context.edit import insert_blocks
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason
 from festinger.proxy.sessions.session import build_chain
+from festinger.services.block import ContextBlock, ContextLine, NoteRef
 
 
 def block(text: str, *notes: NoteRef) -> ContextBlock:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK
 
-from festinger.proxy.context.block import ContextBlock, ContextLine
+from festinger.services.block import ContextBlock, ContextLine
 from festinger.text.blocks import CLOSE, GAP, OPEN, BlockMarker, strip_blocks
 
 BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="ramanujan: [type] server"),)).text

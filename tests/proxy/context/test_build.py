@@ -11,10 +11,11 @@ from tests.proxy.memory_scene import Knowing, Today, block_of, history, known, s
 from tests.proxy.protocols.wire import assistant, system, tool, user
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import ContextLine, LineUpdate, NoteRef
+from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.edit import Modelfile, Position
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.proxy.routes import ApiProtocol
+from festinger.services.block import ContextLine, NoteRef
 from festinger.settings.tree import ProxySettings
 
 RAMANUJAN = known("ramanujan")

@@ -10,10 +10,12 @@ from tests.proxy.protocols.wire import assistant, tool, user
 
 from festinger.errors import StoreDown
 from festinger.ids import Origin
-from festinger.proxy.context.block import ContextLine, LineUpdate
+from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.build import MOST_OPEN
-from festinger.proxy.context.memories import CUE_CHARS, build_cue, find_memory_updates, memory_note_ids
+from festinger.proxy.context.memories import find_memory_updates
 from festinger.proxy.protocols.messages import RequestKind
+from festinger.services.block import ContextLine
+from festinger.services.recollect import CUE_CHARS, build_cue, memory_note_ids
 from festinger.world.recall import SourceText
 
 PORT = remembered(1, "ramanujan listens on port 4022.")

@@ -4,8 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from festinger.proxy.context.block import ContextLine, LineUpdate, graph_line
-from festinger.proxy.context.memories import build_edge_note, find_world_updates
+from festinger.proxy.context.block import LineUpdate
+from festinger.proxy.context.memories import find_world_updates
+from festinger.services.block import ContextLine, graph_line
+from festinger.services.recollect import build_edge_note
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
 

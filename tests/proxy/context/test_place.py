@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, request_of, user
 
-from festinger.proxy.context.block import ContextBlock, ContextLine
-from festinger.proxy.context.place import block_token_budget, context_window, fit_block
+from festinger.proxy.context.place import block_token_budget, context_window
 from festinger.proxy.protocols.messages import RequestKind
+from festinger.services.block import ContextBlock, ContextLine, fit_block
 from festinger.settings.tree import ProxySettings
 from festinger.text.budget import count_tokens
 

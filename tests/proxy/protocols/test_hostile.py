@@ -8,12 +8,13 @@ import orjson
 import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, MARK, RULES
 
-from festinger.proxy.context.block import ContextBlock, ContextLine, PlacedBlock, sanitize_line
+from festinger.proxy.context.block import PlacedBlock
 from festinger.proxy.context.edit import insert_blocks
 from festinger.proxy.protocols.content import split_user_text
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, clean_text
 from festinger.proxy.protocols.parse import parse_request, split_sections
 from festinger.proxy.sessions.match import matches_pattern
+from festinger.services.block import ContextBlock, ContextLine, sanitize_line
 from festinger.text.blocks import strip_blocks
 
 BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [b] c"),))

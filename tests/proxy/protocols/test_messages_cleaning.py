@@ -3,8 +3,8 @@
 import pytest
 from tests.proxy.protocols.wire import LABEL, MARK, RULES
 
-from festinger.proxy.context.block import ContextBlock, ContextLine
 from festinger.proxy.protocols.messages import CleanedText, build_cleaning_rules, clean_text
+from festinger.services.block import ContextBlock, ContextLine
 
 BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [b] c"),)).text
 

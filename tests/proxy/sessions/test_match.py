@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, assistant, chat, request_of, system, tool, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.block import ContextBlock, ContextLine
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.sessions.match import SessionMatch, SessionMatchKind, match_session, shared_length
 from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply, build_chain, reply_content_hash
+from festinger.services.block import ContextBlock, ContextLine
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DOBBY = ProxyCaller(space=MAIN_SPACE, name="dobby")

@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from tests.proxy.protocols.wire import LABEL, assistant, chat, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.block import ContextBlock, ContextLine
 from festinger.proxy.sessions.session import (
     RECENT,
     REPLY_TEXT,
@@ -17,6 +16,7 @@ from festinger.proxy.sessions.session import (
     build_chain,
     trim_replies,
 )
+from festinger.services.block import ContextBlock, ContextLine
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 BLOCK = ContextBlock(label=LABEL, lines=(ContextLine(text="a: [type] b"),))

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.context.block import ContextBlock, ContextLine, NoteRef, graph_line
 from festinger.proxy.sessions.session import (
     ProxyCaller,
     ProxySession,
@@ -17,6 +16,7 @@ from festinger.proxy.sessions.session import (
     merge_sessions,
     to_stored_session,
 )
+from festinger.services.block import ContextBlock, ContextLine, NoteRef, graph_line
 from festinger.store.repositories.exchanges import StoredBlock
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

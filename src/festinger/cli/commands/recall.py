@@ -1,4 +1,4 @@
-"""`festinger recall`: what is recalled for a cue."""
+"""`festinger recall` and `festinger brief`: what is recalled for a cue, and what is known of a topic."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.client import Document, assume_utc, open_client, path_to
+from festinger.cli.client import Document, assume_utc, drop_empty, open_client, path_to
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
@@ -16,6 +16,7 @@ SHOWN_CHARS = 100
 
 def register(app: typer.Typer) -> None:
     command(app, "recall", may_ask_server=True)(recall)
+    command(app, "brief", may_ask_server=True)(brief)
 
 
 async def recall(
@@ -45,6 +46,27 @@ async def recall(
     context.show(found, table=table if found["items"] else None, text=nothing)
     if found["degraded"]:
         context.say(f"Searched without {', '.join(found['degraded'])}.")
+
+
+async def brief(
+    context: CommandContext,
+    topic: Annotated[str, typer.Argument(help="A person, a project or a thing; without one, everything.")] = "",
+    tokens: Annotated[int, typer.Option("--tokens", min=1, max=4000, help="At most so many tokens.")] = 600,
+) -> None:
+    """What is known of a topic: boundaries, disputes, decisions, preferences, the last episodes.
+
+    Example: festinger brief 'build server'
+    """
+    asked = drop_empty(topic=topic, tokens=str(tokens))
+    async with open_client(context, find=True) as client:
+        found = await client.ask("GET", path_to("brief"), **asked, **client.as_agent)
+    rows = (
+        (each["section"], each["id"][:SHORT_ID], each["day"], each["origin"], each["text"]) for each in found["notes"]
+    )
+    table = context.table(("section", "id", "day", "who", "text"), rows)
+    context.show(found, table=table, text="Nothing is known of this yet.")
+    if found["omitted"]:
+        context.say(f"{found['omitted']} more did not fit; `--tokens` sets how much may.")
 
 
 def _rows(item: Document) -> Iterator[tuple[str, ...]]:

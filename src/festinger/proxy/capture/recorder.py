@@ -24,7 +24,6 @@ from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_
 from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, sanitize_text
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.write import EventsEntry, RequestLogEntry, SessionEntry
-from festinger.proxy.context.block import ContextLine
 from festinger.proxy.context.build import QueryLimiter
 from festinger.proxy.context.place import PrefixChange
 from festinger.proxy.headers import MemoryResult, MemoryStatus
@@ -43,6 +42,7 @@ from festinger.proxy.sessions.session import (
 )
 from festinger.proxy.transport.streams import Stored, StreamEndReason
 from festinger.runtime.app import App
+from festinger.services.block import ContextLine
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import StoredSession, find_sessions
 from festinger.store.repositories.request_log import LoggedRequest

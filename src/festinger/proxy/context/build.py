@@ -10,7 +10,6 @@ and never waits. `place` decides where the result goes.
 import asyncio
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
@@ -19,27 +18,9 @@ from cachetools import LRUCache
 from festinger.clock import system_stopwatch
 from festinger.ids import NewId, Scope, SessionId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import (
-    ContextBlock,
-    ContextLine,
-    PresentLines,
-    find_placed_blocks,
-    graph_line,
-    shown_lines,
-)
+from festinger.proxy.context.block import PresentLines, find_placed_blocks, shown_lines
 from festinger.proxy.context.edit import FindModelfile, Position, find_no_modelfile
-from festinger.proxy.context.memories import (
-    NOTHING,
-    Lines,
-    MemoryFetchResult,
-    MemoryReader,
-    Restate,
-    build_cue,
-    build_edge_note,
-    find_memory_updates,
-    memory_note_ids,
-    no_line_updates,
-)
+from festinger.proxy.context.memories import Lines, MemoryReader, Restate, find_memory_updates, no_line_updates
 from festinger.proxy.context.place import ContextInput, inject_context, may_add_notes_this_turn
 from festinger.proxy.errors import fail_open
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
@@ -49,12 +30,17 @@ from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.world import preload_world
-from festinger.text.cues import RelationCue, extract_cues
-from festinger.text.normalize import normalize_text
-from festinger.text.tokens import Token, tokenize
-from festinger.text.words import FUNCTION_WORDS
+from festinger.services.block import ContextBlock, ContextLine, graph_line
+from festinger.services.recollect import (
+    NOTHING,
+    MemoryFetchResult,
+    build_cue,
+    drop_covered_notes,
+    memory_note_ids,
+    world_lines,
+)
 from festinger.world.recall import SourceText
-from festinger.world.recollection import PENDING, UNCONFIRMED, Recollection, ShownEdge
+from festinger.world.recollection import Recollection
 
 
 class WorldReader(Protocol):
@@ -247,19 +233,14 @@ class ContextBuilder:
         found = found if answer is None else answer
         shown = shown_lines(_all_blocks(ctx.session))
         changed = find_memory_updates(shown, standing) if standing is not None else {}
-        late_lines = {line.about: line for each in late.found for line in _world_lines(each)}
-        # The world knows what is disputed and decided; a memory that agrees with it and says more stays.
-        notes = tuple(
-            line
-            for line in (*recalled.lines, *_refresh_memory_lines(late.notes, standing))
-            if not (found.notes and _is_covered_by_world(line.text, found.notes))
-        )
+        late_lines = {line.about: line for each in late.found for line in world_lines(each)}
+        notes = drop_covered_notes((*recalled.lines, *_refresh_memory_lines(late.notes, standing)), found)
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
         return ContextInput(
             lines=(
-                *_world_lines(found, memories=notes),
+                *world_lines(found, memories=notes),
                 *_refresh_world_lines(late_lines, self._restate(scope, late_lines) if late_lines else {}),
             ),
             notes=notes,
@@ -346,45 +327,3 @@ def _refresh_memory_lines(notes: Iterable[ContextLine], standing: Lines | None) 
     for memory in memory_note_ids(notes):
         if (now := (standing or {}).get(str(memory))) is not None:
             yield now
-
-
-def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
-    """Whether world notes contradict a memory or say everything that it says."""
-    said, read = _read(text)
-    claimed = [
-        (cue, note)
-        for cue in said
-        for note in notes
-        if cue.subject == note.concept and (cue.dimension == note.dimension or cue.parent == note.parent)
-    ]
-    if any(cue.parent != note.parent for cue, note in claimed):
-        return True
-    covered = set(FUNCTION_WORDS)
-    for cue, _ in claimed:
-        covered.update(_words(f"{cue.subject} {cue.pattern} {cue.parent} {cue.dimension}"))
-    return bool(claimed) and all(covered.issuperset(_words(token.text)) for token in read)
-
-
-def _read(text: str) -> tuple[list[RelationCue], list[Token]]:
-    plain = normalize_text(text)
-    read = tokenize(plain)
-    return list(extract_cues(plain, read)), read
-
-
-def _words(said: str) -> list[str]:
-    return said.replace("_", " ").split()
-
-
-def _world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
-    """World lines with edges, except those that memories state in a person's own words; doubts stay."""
-    said = {(cue.subject, cue.parent) for memory in memories for cue in _read(memory.text)[0]}
-    by_concept = groupby(found.notes, key=lambda note: note.concept)
-    for text, (_, group) in zip(found.lines, by_concept, strict=True):
-        notes = list(group)
-        is_covered = said.issuperset((note.concept, note.parent) for note in notes)
-        if is_covered and not text.endswith((PENDING, UNCONFIRMED)):
-            continue
-        yield graph_line(
-            text,
-            [build_edge_note(note.concept, note.dimension, parent=note.parent, version=note.version) for note in notes],
-        )

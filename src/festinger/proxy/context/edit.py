@@ -19,7 +19,7 @@ from cachetools import LRUCache
 
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
-from festinger.proxy.context.block import ContextBlock, PlacedBlock
+from festinger.proxy.context.block import PlacedBlock
 from festinger.proxy.loops.keys import ChatRole
 from festinger.proxy.protocols.json_edit import Edit, MemberUpdate, NewElement, TextEdit, apply_edits
 from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn
@@ -32,6 +32,7 @@ from festinger.proxy.transport.upstream import (
     iter_chunks,
 )
 from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.services.block import ContextBlock
 from festinger.settings.tree import ProxySettings
 from festinger.text.blocks import GAP, BlockMarker, find_blocks
 

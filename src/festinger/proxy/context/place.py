@@ -12,12 +12,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from festinger.proxy.context.block import (
-    ContextBlock,
-    ContextLine,
-    LineReason,
     PlacedBlock,
     PresentLines,
-    build_block,
     choose_system_block,
     correction_lines,
     ends_with_tool_results,
@@ -37,13 +33,14 @@ from festinger.proxy.context.edit import (
     find_incoming_lines,
     insert_blocks,
 )
-from festinger.proxy.context.memories import MEMORY, is_memory_line
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
 from festinger.proxy.protocols.json_edit import AmbiguousJsonError
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
+from festinger.services.block import ContextBlock, ContextLine, LineReason, build_block, fit_block
+from festinger.services.recollect import MEMORY, is_memory_line
 from festinger.settings.tree import ProxySettings
 
 NATIVE_CONTEXT = 4096
@@ -65,18 +62,6 @@ def block_token_budget(settings: ProxySettings, *, context: int, standing: Itera
     left = int(context * VISIBLE_SHARE) - sum(block.tokens for block in standing)
     most = min(settings.recollection_max_tokens, int(context * settings.recollection_max_share))
     return max(0, min(most, left))
-
-
-def fit_block(block: ContextBlock, tokens: int) -> ContextBlock | None:
-    """Keep as many lines as fit; `None` if not even the first does."""
-    low, high = 0, len(block.lines)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if replace(block, lines=block.lines[:middle]).tokens <= tokens:
-            low = middle
-        else:
-            high = middle - 1
-    return replace(block, lines=block.lines[:low]) if low else None
 
 
 WORLD = "world"

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from festinger.ids import SessionId, SpaceId
-from festinger.proxy.context.block import ContextBlock, ContextLine, NoteRef
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.protocols.messages import HASH_BYTES, RequestTurn, content_hash
+from festinger.services.block import ContextBlock, ContextLine, NoteRef
 from festinger.store.repositories.exchanges import StoredBlock, StoredSession
 
 REPLIES = 4

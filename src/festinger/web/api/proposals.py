@@ -68,7 +68,8 @@ def author_of(call: AdminCall) -> Author:
         proof = IdentityProof.KEY if may_decide else IdentityProof.NONE
         return Author(name=_name(call.key.name), proof=proof, id=str(call.key.id))
     if call.owner is not None:
-        return Author(name=call.owner.name, proof=IdentityProof.UID, id=str(call.owner.uid))
+        proof = IdentityProof.UID if may_decide else IdentityProof.NONE
+        return Author(name=call.owner.name, proof=proof, id=str(call.owner.uid))
     return Author(name=call.by)
 
 

@@ -1,8 +1,9 @@
-"""HTTP API for recall: recall, show past recalls with their reasons, and replay them."""
+"""HTTP API for recall: recall, recollect, brief, show past recalls with their reasons, and replay them."""
 
 from datetime import datetime
 from uuid import UUID
 
+from pydantic import Field
 from starlette.responses import Response
 
 from festinger.errors import BadInput
@@ -10,10 +11,13 @@ from festinger.ids import NO_SESSION, Scope, SessionId, read_id
 from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_recall
+from festinger.services.brief import DEFAULT_TOKENS, brief
+from festinger.services.recollect import recollect
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, ApiInput, RouteTable, agent_of, json_response, parse_limit
+from festinger.web.route import AdminCall, ApiInput, RouteTable, agent_of, json_response, parse_limit, parse_whole
 
 ROUTES = RouteTable()
+MOST_TOKENS = 4000
 FLAGS = {"true": True, "false": False}
 
 
@@ -44,11 +48,44 @@ async def recall_memories(call: AdminCall) -> Response:
     """What comes to mind for a cue."""
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
-    session = SessionId(body.session) if body.session else NO_SESSION
-    scope = Scope(space=call.space, agent=agent_of(call), session=session)
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, scope, query, door="cli" if call.owner else "rest")
+    found = await recall(call.app.recall.deps, _scope(call, body.session), query, door=_interface(call))
     return json_response(found.as_json())
+
+
+class RecollectRequest(ApiInput):
+    """A person's message, and the notes that the model has seen already."""
+
+    text: str
+    exclude: tuple[str, ...] = ()
+    tokens: int | None = Field(None, ge=1, le=MOST_TOKENS)
+    session: str | None = None
+
+
+@ROUTES.add("POST", "/admin/api/recollect", AccessScope.READ)
+async def recollect_notes(call: AdminCall) -> Response:
+    """The block of notes that belongs beside a message."""
+    body = await call.body(RecollectRequest)
+    found = await recollect(
+        call.app, _scope(call, body.session), body.text, exclude=body.exclude, tokens=body.tokens, door=_interface(call)
+    )
+    return json_response(found.as_json())
+
+
+@ROUTES.add("GET", "/admin/api/brief", AccessScope.READ)
+async def show_brief(call: AdminCall) -> Response:
+    """What is known of a topic, or of everything."""
+    tokens = parse_whole(call.request, "tokens", default=DEFAULT_TOKENS, most=MOST_TOKENS)
+    found = await brief(call.app, _scope(call, None), call.request.query_params.get("topic"), tokens=tokens)
+    return json_response(found.as_json())
+
+
+def _scope(call: AdminCall, session: str | None) -> Scope:
+    return Scope(space=call.space, agent=agent_of(call), session=SessionId(session) if session else NO_SESSION)
+
+
+def _interface(call: AdminCall) -> str:
+    return "cli" if call.owner else "rest"
 
 
 @ROUTES.add("GET", "/admin/api/recalls", AccessScope.READ)
