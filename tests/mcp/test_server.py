@@ -21,6 +21,12 @@ CUE = "When does the harbour office of Lisgate open?"
 NAMES = ["recall", "learn", "observe", "why", "brief", "ask_person"]
 
 
+def text_of(result: Any) -> str:
+    """The short text of a tool's answer."""
+    text: str = result.content[0].text
+    return text
+
+
 @pytest.mark.requirement("I-10", "I-11")
 def test_everything_a_model_reads_beforehand_is_short():
     told = json.dumps([each.model_dump(by_alias=True, exclude_none=True) for each in describe_tools()])
@@ -64,23 +70,23 @@ async def test_a_client_lists_calls_and_reads(transport: str, mode: str, databas
     assert [each.name for each in listed] == NAMES
     assert [str(each.uri) for each in resources] == ["festinger://brief"]
     assert [each.uri_template for each in templates] == ["festinger://memory/{id}"]
-    assert "/admin/inbox" in prompt.messages[0].content.text
+    assert "/admin/inbox" in prompt.messages[0].content.model_dump()["text"]
     assert learned.structured_content["action"] == "stored"
     assert placed.structured_content["status"] == "inserted"
     [note] = found.structured_content["notes"]
     assert (note["id"], note["text"], note["origin"], note["disputed"]) == (id_, HARBOUR, "model", False)
-    assert HARBOUR in found.content[0].text
+    assert HARBOUR in text_of(found)
     assert list(observed.structured_content["moved"]) == [id_]
     assert again.structured_content["action"] in ("superseded", "conflicted")
     [other] = again.structured_content.get("replaces") or again.structured_content["contradicts"]
     assert (other["id"], other["text"]) == (id_, HARBOUR)
     assert explained.structured_content["said"][0]["origin"] == "model"
     assert "Lisgate" in briefed.structured_content["notes"][0]["text"]
-    assert nothing.content[0].text.startswith("nothing relevant remembered (")
+    assert text_of(nothing).startswith("nothing relevant remembered (")
     assert asked.structured_content["proposals"][0]["state"] == "waiting"
     assert forget.structured_content["proposals"][0]["id"]
-    assert json.loads(memory.contents[0].text)["content"] == HARBOUR
-    assert "Lisgate" in whole.contents[0].text
+    assert json.loads(memory.contents[0].model_dump()["text"])["content"] == HARBOUR
+    assert "Lisgate" in whole.contents[0].model_dump()["text"]
     assert origin == "model"
 
 
@@ -114,7 +120,7 @@ async def test_what_is_wrong_comes_as_a_tool_error_with_code_and_hint(
     assert [(each.is_error, each.structured_content["error"]["name"]) for each in got] == [
         (True, name) for _, _, name in wrong
     ]
-    assert all(each.structured_content["error"]["hint"] in each.content[0].text for each in got)
+    assert all(each.structured_content["error"]["hint"] in text_of(each) for each in got)
     assert not fine.is_error
 
 
@@ -165,7 +171,7 @@ async def test_what_pages_said_is_fenced_and_results_stay_short(database_url: st
     assert notes
     assert all(note["text"].startswith("<data origin=document>") for note in notes)
     assert all(note["text"].count("</data>") == 1 for note in notes)
-    assert count_tokens(found.content[0].text + json.dumps(found.structured_content)) <= 4000
+    assert count_tokens(text_of(found) + json.dumps(found.structured_content)) <= 4000
 
 
 @pytest.mark.requirement("I-14")

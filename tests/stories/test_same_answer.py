@@ -45,7 +45,7 @@ async def by_library(at: Stage, _key: str, _home: Path) -> Answers:
     again = await memory.learn(LATER, origin="model")
     whys = await memory.why(first.memory.id)
     observed = await memory.observe({found.items[0].id: "dismissed"}, recall=found.id)
-    told = {"learn": first, "recall": found, "observe": observed, "contradict": again, "why": whys}
+    told: dict[str, Any] = {"learn": first, "recall": found, "observe": observed, "contradict": again, "why": whys}
     return {name: json.loads(json.dumps(each.as_json(), default=str)) for name, each in told.items()}
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
-import mcp_types as types
 import orjson
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -20,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 from festinger import __version__
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.mcp.tools import TOOLS, AdminPort, brief, memory_path
+from mcp import types
 
 OpenClient = Callable[[], AbstractAsyncContextManager[AdminPort]]
 """Opens the admin API for one request."""

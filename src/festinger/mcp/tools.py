@@ -38,7 +38,7 @@ class AdminPort(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolAnswer:
     """What a tool answers: fields for programs, and a short text."""
 
     fields: Document
@@ -46,7 +46,7 @@ class ToolResult:
 
 
 Arguments = Mapping[str, Any]
-RunTool = Callable[[AdminPort, Arguments], Awaitable[ToolResult]]
+RunTool = Callable[[AdminPort, Arguments], Awaitable[ToolAnswer]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def _parse(name: str, said: str, value: Any) -> Any:
         raise BadInput(f"`{name}` must be a whole number.") from error
 
 
-async def recall(client: AdminPort, given: Arguments) -> ToolResult:
+async def recall(client: AdminPort, given: Arguments) -> ToolAnswer:
     since = {"since": read_moment(_add_zone(given["since"])).isoformat()} if "since" in given else {}
     body = {"cue": given["cue"], "limit": given.get("limit", 5), "tokens": RECALL_TOKENS, **since}
     found = await client.ask("POST", f"{API}/recall", body=body, **client.as_agent)
@@ -123,7 +123,7 @@ async def recall(client: AdminPort, given: Arguments) -> ToolResult:
         if lines
         else f"nothing relevant remembered ({below} below the bar)"
     )
-    return ToolResult(fields={"recall": found["id"], "notes": notes, "below": below}, text=text)
+    return ToolAnswer(fields={"recall": found["id"], "notes": notes, "below": below}, text=text)
 
 
 def _add_zone(moment: str) -> str:
@@ -133,12 +133,12 @@ def _add_zone(moment: str) -> str:
     return moment if re.search(r"(?:Z|[+-]\d\d:?\d\d)$", moment) else f"{moment}Z"
 
 
-async def learn(client: AdminPort, given: Arguments) -> ToolResult:
+async def learn(client: AdminPort, given: Arguments) -> ToolAnswer:
     if FACT.search(f" {given['text']} "):
         placed = await client.ask("POST", f"{API}/iknowthat", body={"fact": given["text"]}, **client.as_agent)
         existing = (placed.get("conflict") or {}).get("existing") or {}
         against = f"; contradicts {existing['parent']}" if existing else ""
-        return ToolResult(fields=placed, text=f"{placed['status']}: {sanitize_line(given['text'])}{against}")
+        return ToolAnswer(fields=placed, text=f"{placed['status']}: {sanitize_line(given['text'])}{against}")
     body = {"text": given["text"], "subject": given.get("about"), "kind": given.get("kind", "fact")}
     learned = await client.ask("POST", f"{API}/memories", body=body, **client.as_agent)
     memory = learned["memory"] or {}
@@ -157,7 +157,7 @@ async def learn(client: AdminPort, given: Arguments) -> ToolResult:
         "conflict": learned["conflict"],
         **shown,
     }
-    return ToolResult(fields=fields, text="\n".join([learned["said"] or learned["action"], *lines]))
+    return ToolAnswer(fields=fields, text="\n".join([learned["said"] or learned["action"], *lines]))
 
 
 async def _show(client: AdminPort, memory: str) -> Document:
@@ -165,7 +165,7 @@ async def _show(client: AdminPort, memory: str) -> Document:
     return _brief_memory(found)
 
 
-async def observe(client: AdminPort, given: Arguments) -> ToolResult:
+async def observe(client: AdminPort, given: Arguments) -> ToolAnswer:
     outcomes = {
         each: name
         for name in ("acted", "used", "dismissed", "contradicted")
@@ -183,13 +183,13 @@ async def observe(client: AdminPort, given: Arguments) -> ToolResult:
         "{}: {}, confidence {:.2f} -> {:.2f}".format(each, effect["outcome"], *effect["confidence"])
         for each, effect in moved.items()
     ]
-    return ToolResult(
+    return ToolAnswer(
         fields={"moved": moved, "skipped": done["skipped"], "edges": done["edges"]},
         text="\n".join(lines) or "nothing moved",
     )
 
 
-async def why(client: AdminPort, given: Arguments) -> ToolResult:
+async def why(client: AdminPort, given: Arguments) -> ToolAnswer:
     found = await client.ask("GET", memory_path(given["id"], "why"), **client.as_agent)
     said = [
         {
@@ -214,18 +214,18 @@ async def why(client: AdminPort, given: Arguments) -> ToolResult:
     lines = [f"{fields['text']} ({fields['status']}, confidence {fields['confidence']:.2f})"]
     lines += [f"said on {each['day']} by {each['origin']} ({each['agent']})" for each in said]
     lines += [f"{name}: {each['text']}" for name in ("derives_from", "supersedes") for each in fields[name]]
-    return ToolResult(fields=fields, text="\n".join(lines))
+    return ToolAnswer(fields=fields, text="\n".join(lines))
 
 
-async def brief(client: AdminPort, given: Arguments) -> ToolResult:
+async def brief(client: AdminPort, given: Arguments) -> ToolAnswer:
     found = await client.ask("GET", f"{API}/brief", **given, **client.as_agent)
     notes = [each | {"text": fence(each["text"], each["origin"])} for each in found["notes"]]
-    return ToolResult(
+    return ToolAnswer(
         fields={"notes": notes, "omitted": found["omitted"]}, text=found["text"] or "nothing is known of this yet"
     )
 
 
-async def ask_person(client: AdminPort, given: Arguments) -> ToolResult:
+async def ask_person(client: AdminPort, given: Arguments) -> ToolAnswer:
     if ids := split_list(given.get("forget", "")):
         reason = " ".join([given["what"], given.get("why", "")]).strip()
         made = [
@@ -237,7 +237,7 @@ async def ask_person(client: AdminPort, given: Arguments) -> ToolResult:
         made = [await client.ask("POST", f"{API}/proposals", body=body, **client.as_agent)]
     proposals = [{"id": each["proposal"]["id"], "state": each["proposal"]["state"]} for each in made]
     lines = [f"proposal {each['id']} ({each['state']}): a person decides" for each in proposals]
-    return ToolResult(fields={"proposals": proposals}, text="\n".join(lines))
+    return ToolAnswer(fields={"proposals": proposals}, text="\n".join(lines))
 
 
 def fence(text: str, origin: str) -> str:

@@ -21,9 +21,11 @@ def register(app: typer.Typer) -> None:
 
 
 async def mcp(context: CommandContext) -> None:
-    """Serve an MCP client on stdin and stdout, by the running server, or by the store if none runs.
+    """Serve an MCP client on stdin and stdout.
 
-    Example: claude mcp add festinger -- festinger mcp
+    It asks the server that runs on this home, and opens the store only if none runs.
+
+    Example: festinger mcp
     """
     from festinger.mcp.server import serve_stdio
 

@@ -53,7 +53,9 @@ async def brief(
     topic: Annotated[str, typer.Argument(help="A person, a project or a thing; without one, everything.")] = "",
     tokens: Annotated[int, typer.Option("--tokens", min=1, max=4000, help="At most so many tokens.")] = 600,
 ) -> None:
-    """What is known of a topic: boundaries, disputes, decisions, preferences, the last episodes.
+    """What is known of a topic, from rows alone.
+
+    Boundaries, disputes, goals, decisions, preferences, the last episodes, and what weighs most.
 
     Example: festinger brief 'build server'
     """
