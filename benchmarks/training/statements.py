@@ -9,7 +9,6 @@ are dropped.
 """
 
 import argparse
-import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -53,7 +52,7 @@ def read_rows() -> Rows:
 
 def export_clauses() -> Iterator[dict[str, object]]:
     for clause, message, label, fold in labeled_clauses():
-        yield {"text": encoder_text(clause, message), "label": label, "fold": fold, "source": "statements"}
+        yield {"text": encoder_text(clause, message), "label": label, "fold": fold}
 
 
 def _is_kept(start: int, end: int, spans: list[tuple[int, int]]) -> bool:
@@ -110,10 +109,10 @@ def cross_validate(rows: Rows) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true", help="only cross-validate")
-    parser.add_argument("--export", type=Path, help="only write the clauses for `train.py` to this file")
+    parser.add_argument("--export", type=Path, help="only write the clauses for `adapter.py` to this file")
     given = parser.parse_args()
     if given.export:
-        given.export.write_bytes(gzip.compress(json.dumps(list(export_clauses())).encode()))
+        given.export.write_text(json.dumps(list(export_clauses())), encoding="utf-8")
         return
     rows = read_rows()
     cross_validate(rows)

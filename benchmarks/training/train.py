@@ -2,7 +2,7 @@
 
     python benchmarks/training/train.py ROWS TEACHER STUDENT OUT
 
-`ROWS` is what `relations`, `applies` or `statements` write: `text`, `label` (a class), `fold` and `source`. `TEACHER` and
+`ROWS` is what `relations` or `applies` write: `text`, `label` (a class), `fold` and `source`. `TEACHER` and
 `STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the bundled reranker (twelve layers; `unpack` reads
 them from its quantized file) and all-MiniLM-L6-v2 (six). The teacher learns from the labels; the student from the labels
 and from what the teacher says of all rows, with its embeddings frozen, so that the embedder's can be used. One fold is

@@ -246,8 +246,9 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
 def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:
     """Settle between rules and the reader, who is right more often where both are sure.
 
-    It cannot tell whether two statements about any of a kind are about the same one, nor what can never change;
-    there it needs the support of rules, as where it only finds nothing worth asking about.
+    It cannot tell a synonym from an opposite where a single phrase differs, nor whether two statements about any
+    of a kind are about the same one, nor what can never change; there it needs the support of rules, as where it
+    only finds nothing worth asking about.
     """
     by_reader = accept_if_sure(read, accept=accept)
     if not by_reader.final:
@@ -259,7 +260,7 @@ def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison,
         return said if said.final and not said.tentative else by_reader
     if by_reader.relation is Relation.UNRELATED:
         return said if is_opposed and compared.difference.swapped else by_reader
-    if by_reader.relation is Relation.CONTRADICTS and is_any and not is_opposed:
+    if by_reader.relation is Relation.CONTRADICTS and (is_any or compared.difference.swapped) and not is_opposed:
         why = f"Perhaps they contradict: {by_reader.reasoning}"
         return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
     if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:

@@ -52,7 +52,7 @@ current_memory_from_row = row_mapper(CurrentMemory, text="content")
 READER = "applies.safetensors"
 NEARNESS, OFFSET = 3.0, -0.75
 """Weight of the cosine of note and message beside the model's logit; from messages of held-out people."""
-FIRST, FIRST_IF_PERSONAL = -1.0, -2.75
+FIRST, FIRST_IF_PERSONAL = -1.25, -3.25
 """Weighted logit at which the best note is shown; lower where people speak of themselves, which they hardly
 ever do without needing a note."""
 FURTHER, BEHIND = 0.0, 2.0

@@ -1,64 +1,14 @@
 """Tells whether two words can both hold for one thing.
 
-`is_opposite` knows pairs such as `up` and `down` from a list, from prefixes (`happy`, `unhappy`) and, where
-Debian's `wordnet-base` is installed, from WordNet's antonyms, read once; `exclusive_kind` knows kinds of
-which a thing is only one at a time, such as colors; `similar_stems` knows words that may mean the same.
+`is_opposite` knows pairs such as `up` and `down` from a list and from prefixes (`happy`, `unhappy`);
+`exclusive_kind` knows kinds of which a thing is only one at a time, such as colors; `similar_stems` knows words
+that may mean the same.
 """
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pathlib import Path
 
 from festinger.judge.rules.words import load_kinds, load_oppositions, load_words, read_lines, stem
-
-FOLDER = Path("/usr/share/wordnet")
-_PARTS = ("adj", "adv", "noun", "verb")
-_ANTONYM = "!"
-_HEADER = "  "
-"""The license at the top of each file is indented."""
-
-_NOTHING: frozenset[str] = frozenset()
-
-
-def find_antonyms(word: str) -> frozenset[str]:
-    """Return the stems of the antonyms of a stem."""
-    return _all(FOLDER).get(word, _NOTHING)
-
-
-@cache
-def _all(folder: Path) -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
-    for part in _PARTS:
-        if (file := folder / f"data.{part}").is_file():
-            _read(file, found)
-    return {word: frozenset(against) for word, against in found.items()}
-
-
-def _read(file: Path, found: dict[str, set[str]]) -> None:
-    """Add the pairs of one file; a pointer names a synset by its offset and a word in it by its number."""
-    words: dict[str, list[str]] = {}
-    pointers: list[tuple[str, str, str]] = []
-    for line in file.read_text(encoding="ascii", errors="replace").splitlines():
-        if not line.startswith(_HEADER):
-            place, held, against = _synset(line)
-            words[place] = held
-            pointers += [(place, target, numbers) for target, numbers in against]
-    for place, target, numbers in pointers:
-        source, other = divmod(int(numbers, 16), 256)
-        if source and other and target in words:
-            one, two = stem(words[place][source - 1]), stem(words[target][other - 1])
-            found.setdefault(one, set()).add(two)
-
-
-def _synset(line: str) -> tuple[str, list[str], list[tuple[str, str]]]:
-    """Return the offset, the words, and the antonym pointers as (offset, numbers of the two words)."""
-    fields = line.split(" ")
-    count = int(fields[3], 16)
-    words = [fields[4 + 2 * at].partition("(")[0].lower().replace("_", " ") for at in range(count)]
-    first = 5 + 2 * count
-    pointers = [fields[first + 4 * at : first + 4 * at + 4] for at in range(int(fields[first - 1]))]
-    return fields[0], words, [(each[1], each[3]) for each in pointers if each[0] == _ANTONYM]
-
 
 _PREFIXES = {"un": 4, "dis": 4, "non": 4, "non-": 4, "in": 5, "im": 5, "ir": 5, "il": 5}
 """Negating prefixes and how many letters must follow: `vent` and `invent` are unrelated."""
@@ -86,7 +36,7 @@ def is_opposite(one: str, other: str) -> bool:
     left, right = _key(one), _key(other)
     if left == right:
         return False
-    return right in _listed().get(left, ()) or _by_prefix(one, other) or right in find_antonyms(left)
+    return right in _listed().get(left, ()) or _by_prefix(one, other)
 
 
 def _by_prefix(one: str, other: str) -> bool:
