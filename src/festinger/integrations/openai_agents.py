@@ -1,6 +1,6 @@
 """Festinger as the session of agents of the OpenAI Agents SDK.
 
-    session = FestingerSession(memory, "ticket-7")
+    session = FestingerSession(memory, "talk-7")
     agent = Agent(name="Helper", tools=session.tools)
     await Runner.run(agent, "Hello", session=session, run_config=session.run_config())
 
