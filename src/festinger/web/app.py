@@ -37,19 +37,19 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, episodes, events, forget, health, hooks, mcp, outcomes, quarantine
+    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine
     from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
 
-    api = (admin, censors, episodes, events, forget, health, hooks, mcp, outcomes, quarantine)
+    api = (admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine)
     pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 
 
 def command_routes() -> list[AdminRoute]:
     """The routes that commands ask; a command that opens the store itself loads no others."""
-    from festinger.web.api import memories, proposals, recall, verdicts, world
+    from festinger.web.api import episodes, memories, proposals, recall, verdicts, world
 
-    modules = (memories, proposals, recall, verdicts, world)
+    modules = (episodes, memories, proposals, recall, verdicts, world)
     return [route for module in modules for route in module.ROUTES]
 
 

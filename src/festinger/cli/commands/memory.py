@@ -7,9 +7,10 @@ the rest follows. A line that cannot be parsed is reported at the end and stops 
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, Any
@@ -300,11 +301,19 @@ class LearnFileReport:
 async def learn_file(context: CommandContext, file: Path, more: Document) -> int:
     """Learn every line of a file; the command's options apply to lines that do not say otherwise."""
     more = {"source": file.name, **more}
-    tally = LearnFileReport(total=sum(1 for _ in read_lines(file)))
+    statements = ((number, parse_line(line, number, more)) for number, line in read_lines(file))
+    return await learn_statements(context, statements, total=sum(1 for _ in read_lines(file)), source=more["source"])
+
+
+async def learn_statements(
+    context: CommandContext, statements: Iterable[tuple[int, Document]], *, total: int, source: str
+) -> int:
+    """Learn numbered statements in batches, show how it goes and report what became of them; return the exit code."""
+    tally = LearnFileReport(total=total)
     try:
         with show_progress(context, "learning") as report:
             async with open_client(context, find=True, embeds=True) as client:
-                for part in read_batches(file, more):
+                for part in split_batches(statements):
                     good = [orjson.dumps(statement) for _, statement in part if "text" in statement]
                     learned = iter(await client.ask_lines(path_to("memories", "batch"), good, **client.as_agent))
                     for number, statement in part:
@@ -313,19 +322,13 @@ async def learn_file(context: CommandContext, file: Path, more: Document) -> int
     except (KeyboardInterrupt, asyncio.CancelledError):
         context.say(f"{tally.done} of {tally.total} are learnt; the same command goes on from there.")
         raise
-    _show(context, tally, more["source"])
+    show_report(context, tally, source)
     return BAD_LINES_EXIT if tally.failed else 0
 
 
-def read_batches(file: Path, more: Document) -> Iterator[list[tuple[int, Document]]]:
-    """The statements of a file with their line numbers, in batches."""
-    part: list[tuple[int, Document]] = []
-    for number, line in read_lines(file):
-        part.append((number, parse_line(line, number, more)))
-        if len(part) == PART:
-            yield part
-            part = []
-    if part:
+def split_batches(statements: Iterable[tuple[int, Document]]) -> Iterator[list[tuple[int, Document]]]:
+    rest = iter(statements)
+    while part := list(islice(rest, PART)):
         yield part
 
 
@@ -346,13 +349,13 @@ def parse_line(line: bytes, number: int, more: Document) -> Document:
     try:
         found: Any = orjson.loads(line) if line.startswith(JSON_STARTS) else line.decode()
     except orjson.JSONDecodeError:
-        return _bad(number, "it is not JSON")
+        return bad_line(number, "it is not JSON")
     except UnicodeDecodeError:
-        return _bad(number, "it is not UTF-8")
+        return bad_line(number, "it is not UTF-8")
     if isinstance(found, str):
         found = {"text": found}
     if not isinstance(found, dict) or not isinstance(found.get("text"), str):
-        return _bad(number, "it is neither a text nor an object with a `text`")
+        return bad_line(number, "it is neither a text nor an object with a `text`")
     return {**more, "key": line_key(line, number, more), **found}
 
 
@@ -361,12 +364,12 @@ def line_key(line: bytes, number: int, more: Document) -> str:
     return f"{sha256(orjson.dumps(more, option=orjson.OPT_SORT_KEYS) + line).hexdigest()[:32]}:{number}"
 
 
-def _bad(number: int, why: str) -> Document:
+def bad_line(number: int, why: str) -> Document:
     error = BadInput(f"Line {number} cannot be learnt: {why}.")
     return {"action": "refused", "error": error.as_json()["error"]}
 
 
-def _show(context: CommandContext, tally: LearnFileReport, source: str) -> None:
+def show_report(context: CommandContext, tally: LearnFileReport, source: str) -> None:
     for each in tally.failed[:MOST_NAMED]:
         context.say(f"Line {each['line']}: {each['error']['message']}")
     if len(tally.failed) > MOST_NAMED:

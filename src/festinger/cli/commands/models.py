@@ -1,4 +1,4 @@
-"""`festinger models`: language models with their keys."""
+"""`festinger models`: language models with their keys, and the bundled models for reading by meaning."""
 
 from dataclasses import asdict
 from typing import Annotated
@@ -8,6 +8,7 @@ from pydantic import SecretStr
 
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
+from festinger.embedding.fetch import fetch_bundles
 from festinger.ids import read_id
 from festinger.services.models import drop_model, ping_model, save_model
 from festinger.store.repositories.models import load_stored_models
@@ -24,6 +25,7 @@ def register(app: typer.Typer) -> None:
     command(group, "add")(add)
     command(group, "test")(test)
     command(group, "remove")(remove)
+    command(group, "fetch")(fetch)
 
 
 async def add(
@@ -84,3 +86,17 @@ async def remove(context: CommandContext, model: ModelId) -> None:
     async with context.app() as app:
         await drop_model(app, read_id(model), space=context.space_in(app))
     context.show({"removed": model}, text="Removed.")
+
+
+async def fetch(context: CommandContext) -> None:
+    """Install the bundled models, if they are missing.
+
+    They find memories by meaning; pip, pipx and uv install Festinger without them.
+
+    Example: festinger models fetch
+    """
+    fetched = await fetch_bundles(offline=context.settings().now.offline, say=context.say)
+    there = "The bundled models are installed." if fetched else "The bundled models were installed before."
+    context.show({"fetched": fetched}, text=there)
+    if fetched:
+        context.say("Start `festinger serve` (again): it embeds what was learned without them.")

@@ -175,14 +175,20 @@ def _build_comparison(
     )
 
 
+CLOCK_SKEW = timedelta(hours=1)
+"""How far the clocks of two writers may differ."""
+
+
 def build_pair(
     pending: PendingMemory, candidate: LearnCandidate, *, same_subject: bool | None, opposition: float | None = None
 ) -> StatementPair:
+    # What was said before the memory and is heard only now, in an imported conversation, is the older of the two.
+    was_said_before = pending.statement.at < candidate.memory.created_at - CLOCK_SKEW
     return StatementPair(
         old_ref=candidate.memory.id,
         new_ref=pending.ref,
         old=build_judge_statement(candidate.memory),
-        new=replace(pending.statement.judge_statement, order=2),
+        new=replace(pending.statement.judge_statement, order=0 if was_said_before else 2),
         features=PairFeatures(
             similarity=candidate.similarity, bars=pending.bars, same_subject=same_subject, opposition=opposition
         ),

@@ -5,17 +5,22 @@ a person's key may append what people, models and tools said. An agent's key see
 of its own agent.
 """
 
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from pydantic import Field
 from starlette.responses import Response
 
+from festinger.clock import aware
 from festinger.errors import NotFound
 from festinger.ids import Origin, Scope, SessionId
 from festinger.memory.episodes.episode import ORIGINS, Episode, TurnRole, parse_state
 from festinger.memory.episodes.store import (
     TurnInput,
+    append_turn,
     append_turn_in_transaction,
     close_episode,
     get_episode,
@@ -24,6 +29,8 @@ from festinger.memory.episodes.store import (
     page_episodes,
     update_episode,
 )
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.learn.result import Learned
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
@@ -53,6 +60,20 @@ class AddTurnRequest(ApiInput):
     content: str = Field(max_length=1_000_000)
     id: UUID | None = None
     surfaced: list[UUID] = Field(default_factory=list, max_length=1000)
+
+
+class ImportedTurnRequest(ApiInput):
+    id: UUID
+    role: TurnRole
+    content: str = Field(max_length=1_000_000)
+    at: datetime | None = None
+
+
+class ImportEpisodeRequest(ApiInput):
+    session: str = Field(min_length=1, max_length=LONGEST_SESSION)
+    title: str | None = Field(default=None, max_length=200)
+    turns: list[ImportedTurnRequest] = Field(max_length=1000)
+    close: bool = True
 
 
 class UpdateEpisodeRequest(ApiInput):
@@ -92,6 +113,36 @@ async def post_episode(call: AdminCall) -> Response:
     scope = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
     made = await open_episode(call.app.memory.deps, scope, title=body.title, evaluation=body.evaluation)
     return json_response(made.as_json(), 201)
+
+
+@ROUTES.add("POST", "/admin/api/episodes/import", AccessScope.REVIEW)
+async def import_episode(call: AdminCall) -> Response:
+    """Take in a conversation held elsewhere, at the times of its turns; what a person said in it is learned.
+
+    A turn that was imported before is left as it is, and teaches nothing again.
+    """
+    body, deps = await call.body(ImportEpisodeRequest), call.app.memory.deps
+    scope = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
+    episode, learned = None, list[Learned]()
+    for said in body.turns:
+        at = min(aware(said.at), deps.clock()) if said.at else deps.clock()
+        then = replace(deps, clock=partial(_at, at))
+        added = await append_turn(then, scope, said.role, said.content, turn_id=said.id, at=at)
+        if added.turn is None:
+            continue
+        episode = added.episode
+        if said.role is TurnRole.USER:
+            learned += await learn_turn(then, scope, PersonTurn(id=said.id, text=added.turn.content))
+    if episode is not None and body.title and episode.title is None:
+        episode = await update_episode(deps, call.space, episode.id, title=body.title)
+    if episode is not None and body.close:
+        episode = await close_episode(deps, call.space, episode.id)
+    shown = {"episode": episode.as_json() if episode else None, "learned": [each.as_json() for each in learned]}
+    return json_response(shown, 201 if episode else 200)
+
+
+def _at(moment: datetime) -> datetime:
+    return moment
 
 
 @ROUTES.add("POST", "/admin/api/episodes/{id}/turns", AccessScope.WRITE)
