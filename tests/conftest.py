@@ -1,7 +1,9 @@
 """What every test may ask for: a fixed moment, a database of its own, and the marks of requirements."""
 
 import gc
+import logging
 import os
+import signal
 import socket
 import ssl
 from collections.abc import AsyncIterator, Iterator
@@ -12,6 +14,7 @@ from typing import Any
 import certifi
 import hypothesis
 import pytest
+import structlog
 
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import Store, open_store
@@ -43,6 +46,21 @@ def _own_settings_only(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith("FESTINGER_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("FESTINGER_OFFLINE", "1")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    """Commands set up the log and the signals of their process; tests share one."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    root = logging.getLogger()
+    before, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    logging.captureWarnings(False)
+    root.handlers[:] = before
+    root.setLevel(level)
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

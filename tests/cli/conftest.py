@@ -1,28 +1,9 @@
 """What tests of commands ask for: a person with an empty home, at a database of their own."""
 
-import logging
-import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import structlog
 from tests.cli.shell import Shell
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    """Commands set up the log and the signals of their process; tests share one."""
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    root = logging.getLogger()
-    before, level = root.handlers[:], root.level
-    yield
-    structlog.reset_defaults()
-    logging.captureWarnings(False)
-    root.handlers[:] = before
-    root.setLevel(level)
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture

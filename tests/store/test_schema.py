@@ -67,7 +67,7 @@ def test_a_stranger_beside_the_former_migrations_is_a_newer_version() -> None:
         "alter table config add column extra int",
         "alter table config alter column value drop not null",
         "alter table space alter column settings_version set default 7",
-        "alter table api_key drop constraint api_key_role_check",
+        "alter table api_key drop constraint api_key_role_known",
         "create index extra on config (value)",
         "drop index api_key_hash",
         "comment on column run.pid is 'something else'",

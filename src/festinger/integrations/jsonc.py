@@ -14,9 +14,10 @@ from festinger.errors import BadInput
 
 Path = tuple[str, ...]
 
-_BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_SPACE = r"(?:\s++|//[^\n]*+|/\*.*?\*/)*+"
+_BLANK = re.compile(_SPACE, re.DOTALL)
 _SCALAR = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null")
-_COMMA = re.compile(r"((?:\s+|//[^\n]*|/\*.*?\*/)*),", re.DOTALL)
+_COMMA = re.compile(rf"({_SPACE}),", re.DOTALL)
 _INDENTED = re.compile(r"\n([ \t]+)\S")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
+import re2
 import yaml
 
 from festinger.errors import BadInput, NotFound
@@ -20,11 +21,11 @@ from festinger.errors import BadInput, NotFound
 Document = dict[str, Any]
 
 _FRONT = re.compile(r"\A---\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re2.compile(r"(?s)<!--.*?-->")
 _HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*\s*$")
 _ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?(.*)")
 _RULE_TABLE_OR_INCLUDE = re.compile(r"\s*(?:(?:[-*_]\s*){3,}|\|.*|@\S+)$")
-_WIKILINK = re.compile(r"!?\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
+_WIKILINK = re2.compile(r"!?\[\[(?:[^\]|]*\|)?([^\]|]*)\]\]")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 
 

@@ -39,7 +39,7 @@ def test_status_shows_how_often_a_model_was_asked_and_how_many_pairs_wait(shell:
     shell("learn", "Ada juggles knives", FESTINGER_EMBEDDING__MODEL="none:")
     said = shell("status", FESTINGER_EMBEDDING__MODEL="none:")
 
-    assert "pending 1, pending pairs 1" in said.out
+    assert "pending pairs 1, held 0" in said.out
     assert "learns 2, learns that asked a model 0, share 0.0" in said.out
 
 
