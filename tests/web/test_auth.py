@@ -150,7 +150,7 @@ ROWS: dict[tuple[str, str], str] = {
     ("POST", "/admin/api/memories/{id}/prediction/resolve"): "write",
     ("GET", "/admin/api/episodes"): "read",
     ("POST", "/admin/api/episodes"): "write",
-    ("POST", "/admin/api/episodes/import"): "write",
+    ("POST", "/admin/api/episodes/import"): "review",
     ("GET", "/admin/api/episodes/{id}"): "read",
     ("PATCH", "/admin/api/episodes/{id}"): "write",
     ("POST", "/admin/api/episodes/{id}/turns"): "write",
