@@ -25,9 +25,9 @@ SMALL, MIDDLE, LARGE = 64, 256, 1024
 SUSPICIOUS_MS = 0.4
 """A linear pattern is through a text of `LARGE` characters in less."""
 SLOW_MS = 20.0
-GROWTH = 3.0
-"""Twice the text may take so many times as long; a quadratic pattern takes four times as long."""
-TRIES = 8
+GROWTH = 8.0
+"""Four times the text may take so many times as long; a quadratic pattern takes sixteen times as long."""
+TRIES = 5
 LOOKS = 3
 """A busy machine disturbs one measurement, but not each of so many; a pattern that is not linear is slow in all."""
 MOST_UNITS = 80
@@ -185,8 +185,8 @@ def _seems_to_grow_too_fast(use: Callable[[Any], object], text_of: Callable[[int
             return True
     if milliseconds(use, text_of(LARGE)) < SUSPICIOUS_MS:
         return False
-    once, twice = (milliseconds(use, text_of(size), tries=TRIES) for size in (LARGE, 2 * LARGE))
-    return twice > GROWTH * once
+    one, four = (milliseconds(use, text_of(size), tries=TRIES) for size in (LARGE, 4 * LARGE))
+    return four > GROWTH * one
 
 
 def hardest(pattern: re.Pattern[Any]) -> str | None:
