@@ -107,7 +107,8 @@ class Chat:
         for turn in item["turns"]:
             if isinstance(turn, str):
                 headers = await self.say(history, turn)
-                sessions.append(headers["X-Festinger-Session"].partition(";")[0])
+                # Without it the request went through untouched, and taught nothing.
+                sessions.append(headers.get("X-Festinger-Session", "").partition(";")[0])
             else:
                 history = []
         return list(dict.fromkeys(sessions))
