@@ -293,8 +293,25 @@ PROPOSALS = {
     "inbox_digest": event_schema(open=COUNT, oldest=TEXT.or_none(), top=JSON),
 }
 
+CONSOLIDATION = {
+    "night_finished": event_schema(night=TEXT, agent=TEXT, dry_run=FLAG, counts=COUNTS),
+    "night_undone": audit_schema(night=TEXT, items=COUNT, by=TEXT),
+}
+
 CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(
-    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL, **PROPOSALS}
+    {
+        **FOUNDATION,
+        **PROXY,
+        **DOORS,
+        **RELIABILITY,
+        **WORLD,
+        **JUDGE,
+        **MEMORY,
+        **OUTCOMES,
+        **RETRIEVAL,
+        **PROPOSALS,
+        **CONSOLIDATION,
+    }
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

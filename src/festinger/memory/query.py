@@ -5,7 +5,7 @@ asks, by present knowledge, what held in the world at a moment. Filters have the
 Explanations are read from rows alone, never asked of a model.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -27,7 +27,7 @@ from festinger.memory.changes import (
     find_memories,
     find_memory,
 )
-from festinger.memory.confidence import Weight
+from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS, Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
 from festinger.memory.learn.supersede import find_successors
@@ -203,6 +203,58 @@ async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, li
     for row in rows:
         found.setdefault(row["section"], []).append(memory_from_row(row))
     return found
+
+
+async def heaviest(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory, float]]:
+    """List the memories that an agent holds most deeply, with the center of their weight after decay."""
+    rows = await deps.store.all(
+        Q["heaviest"],
+        space=scope.space,
+        agent=scope.agent,
+        at=deps.clock(),
+        lost_a_day=LOST_A_DAY,
+        stale_after=STALE_AFTER_DAYS,
+        stale_below=STALE_BELOW_READS,
+        lost_when_stale=LOST_WHEN_STALE,
+        limit=n,
+    )
+    return [(memory_from_row(row), row["center"]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseSpan:
+    """The distinct causes that are evidence for a memory, and the days that they span."""
+
+    sightings: tuple[UUID, ...] = ()
+    """One sighting of each cause."""
+    origins: frozenset[Origin] = frozenset()
+    days: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.sightings)
+
+
+async def load_causes(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, spent: Collection[UUID] = ()
+) -> dict[MemoryId, CauseSpan]:
+    """Load the causes of memories; of what was derived, those of its sources. Sightings in `spent` do not count."""
+    rows = await transaction.all(Q["causes_of"], space=space, memories=list(memories))
+    found: dict[MemoryId, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
+    for row in rows:
+        cause = (row["agent_id"], row["session_id"], row["day"], row["origin"])
+        if row["id"] not in spent:
+            found.setdefault(row["memory_id"], {}).setdefault(cause, row)
+    return {memory: _cause_span(list(causes.values())) for memory, causes in found.items()}
+
+
+def _cause_span(rows: Sequence[Mapping[str, Any]]) -> CauseSpan:
+    days = [row["day"] for row in rows]
+    return CauseSpan(
+        sightings=tuple(row["id"] for row in rows),
+        origins=frozenset(Origin(row["origin"]) for row in rows),
+        days=(max(days) - min(days)).days,
+    )
 
 
 async def _list_rows(

@@ -1,0 +1,127 @@
+"""Promotes what recurs and lasts: memories with enough causes over enough days.
+
+Only outside causes count, and each only for one promotion. What tools and documents alone said never promotes, nor
+what is disputed. What would become part of who the agent is, a person decides, unless the agent is trusted.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from uuid import UUID
+
+from festinger.consolidation.ceilings import GOAL_LIKE, IDENTITY_LIKE
+from festinger.consolidation.context import NightContext, NightUnit
+from festinger.consolidation.night import NightOp, PlannedChange, Q
+from festinger.ids import Origin
+from festinger.memory.confidence import decay_weight, idle_days, reinforce_weight
+from festinger.memory.model import Memory, memory_from_row
+from festinger.memory.query import CauseSpan, load_causes
+
+IDENTITY = 0.85
+"""A center that only a person, or a trusted agent, may lift a memory above."""
+TRUSTED = 3
+LEARNING_RATE = 0.1
+REWARDS = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "contradicted": -1.0}
+HEARSAY = frozenset({Origin.TOOL, Origin.DOCUMENT})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromotionStage:
+    causes: int
+    days: int
+    above: float
+    below: float
+    gain: float
+    utility: float
+
+
+STAGES = (
+    PromotionStage(causes=5, days=14, above=0.0, below=GOAL_LIKE, gain=2.0, utility=0.0),
+    PromotionStage(causes=10, days=30, above=GOAL_LIKE, below=IDENTITY_LIKE, gain=5.0, utility=0.2),
+)
+
+
+def find_stage(*, center: float, causes: CauseSpan, utility: float) -> PromotionStage | None:
+    """Return the promotion that a memory has earned; None if it has earned none."""
+    if not causes.origins - HEARSAY:
+        return None
+    for stage in STAGES:
+        is_in_band = stage.above <= center < stage.below
+        is_earned = causes.count >= stage.causes and causes.days >= stage.days
+        if is_in_band and is_earned and utility >= stage.utility:
+            return stage
+    return None
+
+
+def compute_utility(outcomes: Iterable[tuple[str, float]]) -> float:
+    """Return how useful a memory proved, from its counted outcomes and their weights, oldest first."""
+    utility = 0.0
+    for outcome, weight in outcomes:
+        if outcome in REWARDS:
+            utility += LEARNING_RATE * weight * (REWARDS[outcome] - utility)
+    return utility
+
+
+async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
+    """Yield the gains that waited, then a unit per memory that has earned a promotion."""
+    waiting = await context.deps.store.maybe(
+        Q["last_left_over"], space=context.space, agent=context.night.agent_id, night=context.night.id
+    )
+    for left in waiting["left_over"] if waiting else ():
+        change = PlannedChange(
+            op=NightOp.REINFORCE,
+            memory=left["memory"],
+            gain=left["gain"],
+            evidence=tuple(left["evidence"]),
+            repeats=left["repeats"],
+            reason="the rest of a promotion",
+        )
+        yield NightUnit(key=f"rest:{left['memory']}:{waiting['id']}", plan=partial(_return_plan, [change]))
+    memories = [
+        memory_from_row(row)
+        for row in await context.deps.store.all(
+            Q["promotion_candidates"], space=context.space, agent=context.agent, causes=STAGES[0].causes
+        )
+    ]
+    context.counts["candidates"] += len(memories)
+    for memory in memories:
+        if (found := await _find_promotion(context, memory)) is not None:
+            stage, causes = found
+            key = f"promote:{memory.id}:{stage.gain}:{min(causes.sightings)}:{causes.count}"
+            yield NightUnit(key=key, plan=partial(_plan_promotion, context, memory, stage, causes))
+
+
+async def _return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
+    return plan
+
+
+async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, CauseSpan] | None:
+    owner = {"space": context.space, "memory": memory.id}
+    async with context.deps.store.transaction() as transaction:
+        spent = {UUID(row["sighting"]) for row in await transaction.all(Q["spent_causes"], **owner)}
+        causes = (await load_causes(transaction, context.space, [memory.id], spent=spent)).get(memory.id)
+        outcomes = await transaction.all(Q["outcomes_of_memory"], **owner)
+    if causes is None:
+        return None
+    touched = (memory.created_at, memory.last_accessed, memory.last_confirmed)
+    days = idle_days(touched, now=context.deps.memory.clock())
+    effective = decay_weight(memory.weight, idle_days=days, reads=memory.access_count, immutable=memory.immutable)
+    utility = compute_utility((row["outcome"], row["w"]) for row in outcomes)
+    stage = find_stage(center=effective.center, causes=causes, utility=utility)
+    return None if stage is None else (stage, causes)
+
+
+async def _plan_promotion(
+    context: NightContext, memory: Memory, stage: PromotionStage, causes: CauseSpan
+) -> Sequence[PlannedChange]:
+    after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
+    asks = after.center > IDENTITY and context.deps.trust_level(context.space) < TRUSTED
+    return [
+        PlannedChange(
+            op=NightOp.PROPOSE if asks else NightOp.REINFORCE,
+            memory=str(memory.id),
+            gain=stage.gain,
+            evidence=tuple(str(each) for each in causes.sightings),
+            reason=f"promotion: {causes.count} causes over {causes.days} days",
+        )
+    ]

@@ -1,0 +1,98 @@
+"""Wires consolidation into the app: its dependencies, nightly runs and the light tick.
+
+Nights are jobs, one at a time per agent and for the shared memories. They start on the schedule of the settings if
+something is new, or from the light tick if what is new is important enough.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from festinger.consolidation.night import SHARED, NightDeps, NightTrigger, begin_night, find_due_agents
+from festinger.consolidation.run import run_night
+from festinger.consolidation.tick import scan_contradictions
+from festinger.errors import AlreadyRunning
+from festinger.ids import SpaceId
+from festinger.jobs.model import JobRun, Queue
+from festinger.llm.model import ModelPurpose
+
+if TYPE_CHECKING:
+    from festinger.runtime.app import App
+
+CONSOLIDATE = "consolidate"
+DEEP_RUN = "deep_run"
+LIGHT_TICK = "light_tick"
+EACH_TEN_MINUTES = "*/10 * * * *"
+NIGHT_LIMIT = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NightService:
+    """Consolidation, as this process opens it."""
+
+    deps: NightDeps
+
+
+def build_nights(app: "App") -> NightService:
+    """Build the night service with its dependencies."""
+    deps = NightDeps(
+        memory=app.memory.deps,
+        retrieval=app.recall.deps,
+        proposals=app.inbox.deps,
+        terms=lambda space: app.settings.for_space(space).consolidation,
+        trust_level=lambda space: app.settings.for_space(space).agent.trust_level,
+        writer=app.model_for(ModelPurpose.WRITE),
+        yield_turn=app.jobs.courtesy.turn,
+    )
+    return NightService(deps=deps)
+
+
+def register_nights(app: "App", service: NightService) -> None:
+    """Register the jobs of consolidation."""
+
+    async def consolidate(_run: JobRun) -> None:
+        for space in app.directory.ids():
+            await start_due_nights(app, space, NightTrigger.SCHEDULE)
+
+    async def deep_run(run: JobRun, *, space: str, night: str) -> None:
+        await run_night(service.deps, SpaceId(space), UUID(night), report=run.report)
+
+    async def light_tick(_run: JobRun) -> None:
+        for space in app.directory.ids():
+            await scan_contradictions(service.deps.memory, space)
+            await start_due_nights(app, space, NightTrigger.IMPORTANCE)
+
+    app.jobs.register(CONSOLIDATE, consolidate, queue=Queue.SLEEP, schedule="consolidation.schedule")
+    app.jobs.register(DEEP_RUN, deep_run, queue=Queue.SLEEP, limit=NIGHT_LIMIT, low_value=True)
+    app.jobs.register(LIGHT_TICK, light_tick, queue=Queue.SLEEP, schedule=EACH_TEN_MINUTES, low_value=True)
+
+
+async def start_due_nights(app: "App", space: SpaceId, trigger: NightTrigger) -> list[UUID]:
+    """Start a night for each agent that is due; return their ids."""
+    deps = app.nights.deps
+    importance = deps.terms(space).importance if trigger is NightTrigger.IMPORTANCE else None
+    started = []
+    for agent in await find_due_agents(deps, space, importance=importance):
+        with suppress(AlreadyRunning):
+            started.append(await start_night(app, space, agent=agent, trigger=trigger))
+    return started
+
+
+async def start_night(
+    app: "App",
+    space: SpaceId,
+    *,
+    agent: str = SHARED,
+    trigger: NightTrigger = NightTrigger.PERSON,
+    dry_run: bool = False,
+    only_step: str = "",
+) -> UUID:
+    """Queue a night. Raises `AlreadyRunning`."""
+    async with app.store.transaction() as transaction:
+        night = await begin_night(
+            app.nights.deps, transaction, space, agent=agent, trigger=trigger, dry_run=dry_run, only_step=only_step
+        )
+        await app.jobs.defer(transaction, DEEP_RUN, lock=f"night:{space}:{agent}", space=space, night=str(night))
+    return night
