@@ -109,7 +109,7 @@ class Sleeper:
     async def memories(self, *kinds: str, status: str = "active") -> list[Memory]:
         found = await rows(
             self.app.store,
-            "select * from memory where status = %(status)s and (%(kinds)s = '{}' or kind = any(%(kinds)s)) order by seq",
+            "select * from memory where status = %(status)s and (%(kinds)s::text[] = '{}' or kind = any(%(kinds)s)) order by seq",
             status=status,
             kinds=list(kinds),
         )

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking, with_model
@@ -16,7 +17,7 @@ from festinger.consolidation.reflect import InsightsAnswer, QuestionsAnswer
 from festinger.consolidation.report import report_night
 from festinger.consolidation.rewrite import ShortFormAnswer
 from festinger.consolidation.run import run_night
-from festinger.errors import AlreadyRunning, ProviderDown, UndoBlocked
+from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import DERIVED
@@ -39,10 +40,10 @@ INSIGHT = "Ann cares for the garden and shares what it gives"
 
 async def plant(at: Sleeper, *, days: int = 5) -> None:
     """Tell of the garden on several days, so that several causes stand behind it."""
-    for number, text in enumerate(GARDEN):
-        await at.tell(text, session=f"s{number % days}", subject="garden", origin="model")
-        if number % days == days - 1:
-            at.forward()
+    for _ in range(2):
+        for number, text in enumerate(GARDEN):
+            await at.tell(text, session=f"s{number % days}", subject="garden", origin="model")
+        at.forward()
 
 
 def gardener(text: str = INSIGHT) -> TalkingModel:
@@ -163,8 +164,6 @@ async def test_one_item_of_a_night_is_undone_with_what_its_unit_did_and_the_rest
         [insight] = await at.memories("insight")
         [made] = [each for each in told.items if each.memory == str(insight.id) and each.kind == "learned"]
         story = await at.memories("narrative")
-        from uuid import UUID
-
         await undo_night(at.deps, MAIN_SPACE, told.id, by="ada", item=UUID(made.change))
 
         assert await at.memories("insight") == []
@@ -359,11 +358,12 @@ async def test_an_insight_that_lost_its_ground_is_put_away_and_one_that_keeps_it
         await at.night(model)
         [insight] = await at.memories("insight")
         cited = await rows(at.app.store, "select to_id from memory_link where from_id = %(id)s", id=insight.id)
-        first, second = cited[0]["to_id"], cited[1]["to_id"]
-        await archive(at.app.memory.deps, MAIN_SPACE, first, by="ada")
+        *rest, last, _ = [row["to_id"] for row in cited]
+        for each in rest:
+            await archive(at.app.memory.deps, MAIN_SPACE, each, by="ada")
         await at.night(None)
         assert len(await at.memories("insight")) == 1
-        await archive(at.app.memory.deps, MAIN_SPACE, second, by="ada")
+        await archive(at.app.memory.deps, MAIN_SPACE, last, by="ada")
         told = await at.night(None)
 
         assert await at.memories("insight", "narrative") == []
@@ -374,8 +374,6 @@ async def test_an_insight_that_lost_its_ground_is_put_away_and_one_that_keeps_it
 async def test_one_failing_unit_does_not_stop_the_others(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    from festinger.errors import BadInput
-
     async def refuse(*_: Any, **__: Any) -> Any:
         raise BadInput("no")
 

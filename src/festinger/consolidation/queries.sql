@@ -242,7 +242,7 @@ with named as (
 select g.members, g.causes from grouped g order by g.causes desc, g.name limit %(limit)s;
 
 -- name: uncovered_groups
--- The groups of an owner that no insight speaks of yet.
+-- The groups of an owner that no insight speaks of yet, nor one that a person took back.
 with named as (
     -- use: named
 ), grouped as (
@@ -253,7 +253,9 @@ where not exists (
     select from memory d
     join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
         and l.undone_at is null and l.to_id = any(g.members)
-    where d.space_id = %(space)s and d.status = 'active' and d.kind = 'insight'
+    where d.space_id = %(space)s and d.kind = 'insight' and (d.status = 'active' or exists (
+        select from night_item i where i.space_id = d.space_id and i.memory_id = d.id and i.kind = 'learned'
+          and i.undone_at is not null))
     group by d.id having count(*) >= %(covered)s * cardinality(g.members))
 order by g.causes desc, g.name
 limit %(limit)s;
