@@ -1,6 +1,7 @@
 """What consolidation does over weeks: it invents nothing, promotes only what the outside says, and can be undone."""
 
 import math
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -9,22 +10,24 @@ from uuid import UUID
 import pytest
 from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking
 from tests.consolidation.test_nights import GARDEN, INSIGHT, gardener, plant
-from tests.jobs.deps import rows
+from tests.jobs.deps import ask, rows
 
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.reconsider import ReconsiderAnswer
 from festinger.consolidation.reflect import InsightsAnswer
 from festinger.consolidation.tensions import TensionAnswer
+from festinger.consolidation.tick import scan_contradictions
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, lock_memory
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.edit import supersede
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import DERIVED, SourceTag
-from festinger.memory.query import explain_belief
+from festinger.memory.query import explain_belief, heaviest
 from festinger.outcomes.surface import record_surfacings
 from festinger.proposals.model import ProposalType
 from festinger.runtime.erasure import build_erasure
+from festinger.store.queries import Query
 
 TEA = "The team drinks green tea at four"
 
@@ -41,8 +44,6 @@ async def said_on_days(at: Sleeper, text: str, *, days: int, every: int = 1, ori
 
 
 async def give_weight(at: Sleeper, memory: UUID, *, alpha: float, beta: float) -> None:
-    from dataclasses import replace
-
     async with at.app.store.transaction() as transaction:
         held = await lock_memory(transaction, MAIN_SPACE, memory)
         belief = replace(held.belief, weight=Weight(alpha=alpha, beta=beta), confidence=0.9)
@@ -225,9 +226,7 @@ async def test_a_trusted_agent_is_promoted_without_asking(database_url: str, tmp
         assert 0.80 < after.weight.center <= 0.95
 
 
-def _utility_query() -> object:
-    from tests.jobs.deps import ask
-
+def _utility_query() -> Query:
     return ask(
         "insert into outcome (space_id, id, batch_id, memory_id, agent_id, day, origin, outcome, how, reporter, q, w,"
         " credit, evidence_cap, passive_span, confidence_before, confidence_after, alpha_before, beta_before, alpha_gain,"
@@ -284,9 +283,7 @@ async def test_a_value_and_behavior_against_it_become_one_tension_that_is_acknow
         assert await at.memories("tension") == []
 
 
-def _close_surfacings() -> object:
-    from tests.jobs.deps import ask
-
+def _close_surfacings() -> Query:
     return ask(
         "update surfacing set outcome = 'deferred', how = 'expired', resolved_at = surfaced_at where outcome is null"
     )
@@ -335,9 +332,6 @@ async def test_why_leads_from_an_insight_to_its_sources_and_their_days(database_
 
 @pytest.mark.requirement("C-20")
 async def test_a_month_of_sleep_fades_what_was_not_read_and_writes_no_memory_row(database_url: str, tmp_path: Path):
-    from festinger.consolidation.tick import scan_contradictions
-    from festinger.memory.query import heaviest
-
     async with sleeping(database_url, tmp_path) as at:
         names = [
             first + last
@@ -359,9 +353,6 @@ async def test_a_month_of_sleep_fades_what_was_not_read_and_writes_no_memory_row
 
 @pytest.mark.requirement("C-20")
 async def test_the_light_tick_judges_pairs_of_one_subject_that_nobody_judged(database_url: str, tmp_path: Path):
-    from tests.jobs.deps import ask
-
-    from festinger.consolidation.tick import scan_contradictions
 
     async with sleeping(database_url, tmp_path) as at:
         await at.tell("Ann keeps bees", subject="Ann")

@@ -67,7 +67,8 @@ async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
     waiting = await context.deps.store.maybe(
         Q["last_left_over"], space=context.space, agent=context.night.agent_id, night=context.night.id
     )
-    for left in waiting["left_over"] if waiting else ():
+    last, rest = (waiting["id"], waiting["left_over"]) if waiting else (None, [])
+    for left in rest:
         change = PlannedChange(
             op=NightOp.REINFORCE,
             memory=left["memory"],
@@ -76,7 +77,7 @@ async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
             repeats=left["repeats"],
             reason="the rest of a promotion",
         )
-        yield NightUnit(key=f"rest:{left['memory']}:{waiting['id']}", plan=partial(_return_plan, [change]))
+        yield NightUnit(key=f"rest:{left['memory']}:{last}", plan=partial(_return_plan, [change]))
     memories = [
         memory_from_row(row)
         for row in await context.deps.store.all(

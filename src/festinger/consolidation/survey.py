@@ -1,5 +1,7 @@
 """Counts what a store holds at the start of a night: weights, groups, conflicts and coherence."""
 
+from typing import Any
+
 from festinger.consolidation.ceilings import GOAL_LIKE, coherence_of
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import Q
@@ -9,7 +11,8 @@ MOST_GROUPS = 20
 
 async def survey_store(context: NightContext) -> None:
     """Take the numbers of the night's memories; later steps and the console read them."""
-    store, owner = context.deps.store, {"space": context.space, "agent": context.agent}
+    store = context.deps.store
+    owner: dict[str, Any] = {"space": context.space, "agent": context.agent}
     row = await store.one(Q["survey"], **owner)
     context.active, context.derived = row["active"], row["derived"]
     goals = await store.all(Q["goal_like"], **owner, above=GOAL_LIKE)

@@ -48,11 +48,18 @@ async def run_night(
     """
     if step and step not in list(NightStep):
         raise BadInput(f"`{step[:40]}` is no step of a night.", hint=f"Say {', '.join(NightStep)}.")
-    chosen = {"agent": agent or SHARED, "dry_run": dry_run, "only_step": step}
     if report is None:
-        return await start_night(app, space, **chosen)
+        return await start_night(app, space, agent=agent or SHARED, dry_run=dry_run, only_step=step)
     deps = app.nights.deps
     async with app.store.transaction() as transaction:
-        night = await begin_night(deps, transaction, space, trigger=NightTrigger.PERSON, **chosen)
+        night = await begin_night(
+            deps,
+            transaction,
+            space,
+            agent=agent or SHARED,
+            trigger=NightTrigger.PERSON,
+            dry_run=dry_run,
+            only_step=step,
+        )
     await run_to_end(deps, space, night, report=report)
     return night
