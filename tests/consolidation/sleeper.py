@@ -13,10 +13,15 @@ from uuid import UUID
 from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened
 
-from festinger.consolidation.night import NightDeps, NightTrigger, begin_night
-from festinger.consolidation.reflect import InsightDraft, InsightsAnswer, NarrativeAnswer, QuestionsAnswer
-from festinger.consolidation.report import NightReport, report_night
-from festinger.consolidation.rewrite import ShortFormAnswer
+from festinger.consolidation.night import Night, NightDeps, begin_night
+from festinger.consolidation.reflect import (
+    InsightDraft,
+    InsightsAnswer,
+    NarrativeAnswer,
+    QuestionsAnswer,
+    ShortFormAnswer,
+)
+from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, prompt_hash
@@ -94,7 +99,7 @@ class Sleeper:
         scope = Scope(space=MAIN_SPACE, agent=AgentId(agent), session=SessionId(session))
         return await learn(self.app.memory.deps, scope, LearnRequest(text=text, origin=Origin(origin), **more))
 
-    async def night(self, model: Model | None = None, *, agent: str = "", **more: Any) -> NightReport:
+    async def night(self, model: Model | None = None, *, agent: str = "", **more: Any) -> Night:
         deps = with_model(self.deps, model)
         night = await self.begin(agent=agent, **more)
         await run_night(deps, MAIN_SPACE, night)
@@ -102,9 +107,7 @@ class Sleeper:
 
     async def begin(self, *, agent: str = "", **more: Any) -> UUID:
         async with self.app.store.transaction() as transaction:
-            return await begin_night(
-                self.deps, transaction, MAIN_SPACE, agent=agent, trigger=NightTrigger.PERSON, **more
-            )
+            return await begin_night(self.deps, transaction, MAIN_SPACE, agent=agent, **more)
 
     async def memories(self, *kinds: str, status: str = "active") -> list[Memory]:
         found = await rows(

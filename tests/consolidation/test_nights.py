@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking, with_model
@@ -12,16 +11,16 @@ from tests.jobs.deps import drain, rows
 
 from festinger.consolidation import apply
 from festinger.consolidation.apply import undo_night
-from festinger.consolidation.night import NightTrigger, find_due_agents
-from festinger.consolidation.reflect import InsightsAnswer, QuestionsAnswer
+from festinger.consolidation.night import find_due_agents
+from festinger.consolidation.reflect import InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.report import report_night
-from festinger.consolidation.rewrite import ShortFormAnswer
 from festinger.consolidation.run import run_night
 from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import DERIVED
 from festinger.runtime.consolidation import start_due_nights
+from festinger.services.nights import list_nights
 
 GARDEN = [
     "Ann waters the garden at dawn",
@@ -129,7 +128,7 @@ async def test_a_dry_run_lists_what_it_would_make_and_writes_only_its_own_row(da
         told = await at.night(gardener(), dry_run=True)
 
         assert INSIGHT in [each["text"] for each in told.preview]
-        assert any("Would learn" in line for line in told.lines)
+        assert any("learned: " in line for line in told.lines)
         assert await at.state() == before
         for table in ("night_unit", "night_item", "safety_event"):
             assert await rows(at.app.store, f"select 1 from {table}") == []
@@ -162,9 +161,9 @@ async def test_one_item_of_a_night_is_undone_with_what_its_unit_did_and_the_rest
         await plant(at)
         told = await at.night(gardener())
         [insight] = await at.memories("insight")
-        [made] = [each for each in told.items if each.memory == str(insight.id) and each.kind == "learned"]
+        [made] = [each for each in told.items if each.memory == insight.id and each.kind == "learned"]
         story = await at.memories("narrative")
-        await undo_night(at.deps, MAIN_SPACE, told.id, by="ada", item=UUID(made.change))
+        await undo_night(at.deps, MAIN_SPACE, told.id, by="ada", item=made.change)
 
         assert await at.memories("insight") == []
         assert await at.memories("narrative") == story
@@ -197,7 +196,7 @@ async def test_a_night_that_was_killed_goes_on_to_the_same_rows(
     def die(*_: Any, **__: Any) -> Any:
         raise Killed
 
-    targets = {"before apply": "_learn", "after learning": "_apply", "in the transaction": "_step_back"}
+    targets = {"before apply": "_learn", "after learning": "_apply", "in the transaction": "_move"}
     words = iter(f"{INSIGHT}, wording {'x' * number}" for number in range(1, 1000))
     async with sleeping(database_url, tmp_path) as at:
         await plant(at)
@@ -283,7 +282,7 @@ async def test_a_model_that_fails_leaves_its_units_waiting_and_the_night_ends(da
     async with sleeping(database_url, tmp_path) as at:
         await plant(at)
         told = await at.night(model)
-        assert (told.state, told.counts["waiting"] > 0) == ("done", True)
+        assert (told.state, told.counts["left_over"] > 0) == ("done", True)
         assert await at.memories("insight") == []
         await at.night(gardener())
 
@@ -316,11 +315,12 @@ async def test_a_night_is_due_when_something_is_new_and_never_twice_in_ten_minut
 async def test_the_jobs_run_one_night_at_a_time_for_each_agent(database_url: str, tmp_path: Path):
     async with sleeping(database_url, tmp_path) as at:
         await at.tell("Ann keeps bees")
-        [night] = await start_due_nights(at.app, MAIN_SPACE, NightTrigger.SCHEDULE)
+        await start_due_nights(at.app, MAIN_SPACE, trigger="schedule")
+        [night] = await list_nights(at.app, space=MAIN_SPACE)
         with pytest.raises(AlreadyRunning):
             await at.begin()
         await drain(at.app.jobs)
-        told = await report_night(at.deps, MAIN_SPACE, night)
+        told = await report_night(at.deps, MAIN_SPACE, night.id)
 
         assert (told.state, told.trigger) == ("done", "schedule")
         assert {"consolidate", "light_tick"} <= {each.name for each in at.app.jobs.periodic}

@@ -15,7 +15,6 @@ from tests.jobs.deps import ask, rows
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.reconsider import ReconsiderAnswer
 from festinger.consolidation.reflect import InsightsAnswer
-from festinger.consolidation.tensions import TensionAnswer
 from festinger.consolidation.tick import scan_contradictions
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, lock_memory
@@ -24,7 +23,6 @@ from festinger.memory.edit import supersede
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import DERIVED, SourceTag
 from festinger.memory.query import explain_belief, heaviest
-from festinger.outcomes.surface import record_surfacings
 from festinger.proposals.model import ProposalType
 from festinger.runtime.erasure import build_erasure
 from festinger.store.queries import Query
@@ -209,7 +207,7 @@ async def test_what_would_become_identity_is_asked_and_the_weight_waits_for_the_
         assert {row["type"] for row in found} == {ProposalType.IDENTITY_PROMOTION.value}
         assert {row["payload"]["memory_id"] for row in found} == {str(memory), str(other)}
         assert all(row["seen_count"] >= 10 for row in found)
-        assert any("wait for you in the inbox" in line for line in told.lines)
+        assert any("Asks you in the inbox" in line for line in told.lines)
         assert (await at.night(None)).items == ()
 
 
@@ -233,59 +231,6 @@ def _utility_query() -> Query:
         " beta_gain, center_after, cycle_factor, counted, at)"
         " select 'main', gen_random_uuid(), gen_random_uuid(), %(memory)s::uuid, 'default', '2026-01-05', 'person', 'acted',"
         " 'explicit', 'ada', 1, 1, 1, 20, 0.1, 0.5, 0.5, 1, 1, 0, 0, 0.5, 1, true, '2026-01-05' from generate_series(1, 5)"
-    )
-
-
-@pytest.mark.requirement("C-40")
-async def test_a_value_and_behavior_against_it_become_one_tension_that_is_acknowledged(
-    database_url: str, tmp_path: Path
-):
-    model = gardener()
-    model.answers[TensionAnswer] = lambda prompt: TensionAnswer(
-        reasoning="r", contradicting=numbers_in(prompt)[:3], confidence=0.9
-    )
-    async with sleeping(database_url, tmp_path) as at:
-        value = await at.tell("I answer briefly", tags=("value",), origin="person")
-        for behavior in (
-            "My answer on tea took four pages",
-            "The answer about bees became an essay",
-            "What I had to answer Ben filled the screen",
-            "A walk in the park was planned with Ann",
-            "Carl repaired the old radio",
-        ):
-            await at.tell(behavior, kind="episodic", origin="model")
-        before = {each.id: each.weight for each in await at.memories()}
-        await at.night(model)
-        [tension] = await at.memories("tension")
-        assert value.memory is not None
-        assert tension.metadata["value"] == str(value.memory.id)
-        assert {each.id: each.weight for each in await at.memories() if each.id in before} == before
-        assert await rows(at.app.store, "select 1 from resolution_queue") == []
-        await at.tell("I gave one more long answer", kind="episodic", origin="model")
-        await at.night(model)
-        assert [each.id for each in await at.memories("tension")] == [tension.id]
-        for session in range(5):
-            scope = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(f"s{session}"))
-            reporter = at.app.outcomes._reporter(scope)
-            async with at.app.store.transaction() as transaction:
-                await record_surfacings(
-                    at.app.outcomes.deps, transaction, reporter, [tension.id], reason="recall", recall=None
-                )
-                await transaction.run(_close_surfacings())
-        await at.night(model)
-
-        [tension] = await at.memories("tension")
-        assert (tension.metadata["state"], tension.metadata["surface_count"]) == ("acknowledged", 5)
-        newer = await at.tell("I answer at length when asked", origin="person")
-        assert newer.memory is not None
-        await supersede(at.app.memory.deps, MAIN_SPACE, value.memory.id, newer.memory.id, by="ada")
-        await at.night(model)
-        assert await at.memories("tension") == []
-
-
-def _close_surfacings() -> Query:
-    return ask(
-        "update surfacing set outcome = 'deferred', how = 'expired', resolved_at = surfaced_at where outcome is null"
     )
 
 

@@ -2,20 +2,20 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
 import structlog
 
-from festinger.consolidation.ceilings import Ceiling, SafetyEvent, WeightAction, limit_change
+from festinger.consolidation.ceilings import SafetyEvent
 from festinger.consolidation.night import Night, NightDeps, PlannedChange, Q
 from festinger.consolidation.resolution import CostTotal
 from festinger.errors import FestingerError, StoreDown
-from festinger.ids import Scope, SpaceId
+from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
-from festinger.memory.confidence import Weight
+from festinger.memory.model import Memory, memory_from_row
 from festinger.settings.consolidation import ConsolidationSettings
 from festinger.store.pool import Transaction
 
@@ -25,11 +25,7 @@ A = TypeVar("A", bound=AnswerSchema)
 
 
 class UnitWaitsError(Exception):
-    """The model gave no usable answer: the unit comes again in the next night."""
-
-
-class LimitReachedError(Exception):
-    """The night has reached one of its limits and begins nothing new."""
+    """The model gave no usable answer, or a limit is reached: the unit comes again in the next night."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +43,12 @@ class NightContext:
     deps: NightDeps
     space: SpaceId
     night: Night
-    scope: Scope
     model: Model | None
     terms: ConsolidationSettings
     until: float
     """When nothing new is begun anymore, by the stopwatch."""
     active: int = 0
     derived: int = 0
-    enforced: Mapping[Ceiling, bool] = field(default_factory=dict)
     goals: dict[UUID, float] = field(default_factory=dict)
     """Centers of the goal-like memories."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -63,8 +57,8 @@ class NightContext:
     preview: list[dict[str, Any]] = field(default_factory=list)
     left_over: list[dict[str, Any]] = field(default_factory=list)
     survey: dict[str, Any] = field(default_factory=dict)
-    moved: dict[UUID, tuple[float, float]] = field(default_factory=dict)
-    """How far this night moved each center, and where it is now."""
+    moved: dict[UUID, float] = field(default_factory=dict)
+    """How far this night moved each center."""
     changes: int = 0
     events: list[tuple[UUID, SafetyEvent]] = field(default_factory=list)
 
@@ -74,24 +68,25 @@ class NightContext:
         return f"night:{self.night.id}"
 
     @property
-    def agent(self) -> str | None:
+    def agent(self) -> AgentId | None:
         """The owner of the memories; None if they are shared."""
-        return self.night.agent_id or None
+        return AgentId(self.night.agent) if self.night.agent else None
 
-    def check_limits(self, unit: NightUnit) -> None:
-        """Raise if a unit must wait for the next night."""
+    @property
+    def scope(self) -> Scope:
+        return Scope(space=self.space, agent=self.agent or DEFAULT_AGENT, session=NO_SESSION)
+
+    def has_room(self, unit: NightUnit) -> bool:
+        """Whether the limits allow to begin a unit."""
         if self.deps.memory.stopwatch() >= self.until:
-            raise LimitReachedError
-        if unit.makes and (self.counts["made"] >= self.terms.max_new or not self._has_room()):
-            raise LimitReachedError
-
-    def _has_room(self) -> bool:
-        return self.derived + 1 <= self.terms.derived_share * (self.active + 1)
+            return False
+        is_share_left = self.derived + 1 <= self.terms.derived_share * (self.active + 1)
+        return not unit.makes or (self.counts["made"] < self.terms.max_new and is_share_left)
 
     async def ask(self, prompt: PromptMessage, shape: type[A]) -> A:
         """Ask the model, within the limits."""
         if self.model is None or self.calls >= self.terms.max_calls:
-            raise LimitReachedError
+            raise UnitWaitsError
         await self.deps.yield_turn()
         self.calls += 1
         try:
@@ -106,35 +101,19 @@ class NightContext:
         self.cost.add(answer.cost_usd)
         return answer.value
 
+    async def load(self, query: str, **parameters: Any) -> list[Memory]:
+        """Load memories of the night's owner."""
+        rows = await self.deps.store.all(Q[query], space=self.space, agent=self.agent, **parameters)
+        return [memory_from_row(row) for row in rows]
+
     async def save_plan(self, step: str, key: str, plan: Sequence[Any]) -> None:
         """Store what a unit will do, so that a killed night does the same."""
-        at, night = self.deps.memory.clock(), self.night.id
-        plan_text = json.dumps(plan)
-        await self.deps.store.run(
-            Q["save_unit"], space=self.space, key=key, night=night, step=step, plan=plan_text, at=at
-        )
+        async with self.deps.store.transaction() as transaction:
+            await self._write_unit(transaction, step, key, plan=json.dumps(plan), is_done=False)
 
     async def finish_unit(self, transaction: Transaction, step: str, key: str) -> None:
-        """Mark a unit as done."""
-        at, night = self.deps.memory.clock(), self.night.id
-        await transaction.run(Q["finish_unit"], space=self.space, key=key, night=night, step=step, at=at)
+        await self._write_unit(transaction, step, key, plan=None, is_done=True)
 
-    def limit(self, memory: UUID, before: Weight, after: Weight, **more: Any) -> Weight:
-        """Return the weight that the ceilings allow, and note what they stopped."""
-        action = WeightAction(
-            before=before,
-            after=after,
-            moved=self.moved.get(memory, (0.0, 0.0))[0],
-            changes=self.changes,
-            goals=tuple(center for id_, center in self.goals.items() if id_ != memory),
-            **more,
-        )
-        allowed, events = limit_change(action, self.enforced)
-        self.events += [(memory, event) for event in events]
-        self.counts["stopped"] += any(event.enforced for event in events)
-        return allowed
-
-    def note_move(self, memory: UUID, before: Weight, after: Weight) -> None:
-        moved = self.moved.get(memory, (0.0, 0.0))[0]
-        self.moved[memory] = moved + after.center - before.center, after.center
-        self.changes += 1
+    async def _write_unit(self, transaction: Transaction, step: str, key: str, **state: Any) -> None:
+        unit = {"space": self.space, "key": key, "night": self.night.id, "step": step, "at": self.deps.memory.clock()}
+        await transaction.run(Q["write_unit"], **unit, **state)

@@ -1,4 +1,4 @@
-"""Defines nights: runs that consolidate memories, with their steps, units of work and planned changes.
+"""Defines nights: runs that consolidate memories, with their units of work, planned changes and items.
 
 A night works through units. Each has a key made of what it reads, so that nothing is done twice. It first plans
 its changes and stores the plan, then applies it: a killed night goes on with the same plan.
@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import AlreadyRunning, NotFound
-from festinger.ids import DEFAULT_AGENT, NO_SESSION, AgentId, Scope, SpaceId
+from festinger.ids import SpaceId
 from festinger.llm.model import Model
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Memory
@@ -35,56 +35,39 @@ SHARED = ""
 class NightStep(StrEnum):
     SURVEY = "survey"
     REFLECT = "reflect"
-    TENSIONS = "tensions"
     REWRITE = "rewrite"
     PROMOTE = "promote"
     RECONSIDER = "reconsider"
     TUNE = "tune"
 
 
-class NightTrigger(StrEnum):
-    SCHEDULE = "schedule"
-    IMPORTANCE = "importance"
-    PERSON = "person"
-
-
-class NightOp(StrEnum):
-    """What a planned change does."""
-
-    LEARN = "learn"
-    ANNOTATE = "annotate"
-    REINFORCE = "reinforce"
-    ARCHIVE = "archive"
-    PROPOSE = "propose"
-
-
 class NightItemKind(StrEnum):
+    """What a night does to a memory. What is cited, weakened or superseded follows from what is learned."""
+
     LEARNED = "learned"
-    CITED = "cited"
     ANNOTATED = "annotated"
     REINFORCED = "reinforced"
-    WEAKENED = "weakened"
     ARCHIVED = "archived"
-    SUPERSEDED = "superseded"
     PROPOSED = "proposed"
+    CITED = "cited"
+    WEAKENED = "weakened"
+    SUPERSEDED = "superseded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
-    op: NightOp
-    memory: str | None = None
+    kind: NightItemKind
+    memory: str = ""
+    """The memory to change; for a text to learn, one that says it already and only gets the sources."""
     text: str = ""
-    kind: str = ""
+    text_kind: str = ""
     cites: tuple[str, ...] = ()
     """Memories that a text rests on."""
-    same_as: str | None = None
-    """The memory that says it already, and only gets the sources."""
-    replaces: str | None = None
+    replaces: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     gain: float = 0.0
     evidence: tuple[str, ...] = ()
     """Sightings that a gain rests on; no later gain counts them again."""
-    repeats: int = 0
     reason: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -95,10 +78,31 @@ planned_from_json = row_mapper(PlannedChange)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NightItem:
+    """One thing that a night made or moved; `change` names it."""
+
+    change: UUID
+    kind: NightItemKind
+    memory: UUID
+    unit_key: str
+    has_change: bool
+    """Whether a change of the memory has that id; a new memory has none."""
+    is_undone: bool
+    before: str = ""
+    after: str = ""
+    reason: str = ""
+
+
+item_from_row = row_mapper(NightItem)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Night:
+    """A night; lists leave out what only a report has: its lines, its items and what the ceilings stopped."""
+
     id: UUID
-    agent_id: str
-    trigger: NightTrigger
+    agent: str
+    trigger: str
     state: str
     step: str
     only_step: str
@@ -112,26 +116,17 @@ class Night:
     started_at: datetime
     finished_at: datetime | None
     error: str | None
+    lines: tuple[str, ...] = ()
+    items: tuple[NightItem, ...] = ()
+    safety: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+
+    def as_json(self) -> dict[str, Any]:
+        return record_json(self, hide=("only_step", "cost_usd")) | {
+            "cost_usd": None if self.cost_usd is None else float(self.cost_usd)
+        }
 
 
-night_from_row = row_mapper(Night)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NightItem:
-    """One thing that a night made or moved."""
-
-    id: UUID
-    unit_key: str
-    step: str
-    kind: NightItemKind
-    memory_id: UUID
-    change_id: UUID | None
-    at: datetime
-    undone_at: datetime | None
-
-
-item_from_row = row_mapper(NightItem)
+night_from_row = row_mapper(Night, agent="agent_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,34 +151,23 @@ def unit_key(name: str, memories: Iterable[Memory], *more: str) -> str:
     return f"{name}:{hashlib.sha256(json.dumps([parts, more]).encode()).hexdigest()[:32]}"
 
 
-def scope_of_night(space: SpaceId, agent: str) -> Scope:
-    return Scope(space=space, agent=AgentId(agent) if agent else DEFAULT_AGENT, session=NO_SESSION)
-
-
 async def begin_night(
     deps: NightDeps,
     transaction: Transaction,
     space: SpaceId,
     *,
     agent: str = SHARED,
-    trigger: NightTrigger,
-    dry_run: bool = False,
-    only_step: str = "",
+    trigger: str = "person",
+    **more: Any,
 ) -> UUID:
-    """Create a night for a job to run. Raises `AlreadyRunning`."""
+    """Create a night for a job to run; `more` are `dry_run` and `only_step`. Raises `AlreadyRunning`."""
+    chosen = {"dry_run": False, "only_step": "", **more}
+    night, at = deps.memory.new_uuid(), deps.memory.clock()
     row = await transaction.maybe(
-        Q["begin_night"],
-        space=space,
-        id=deps.memory.new_uuid(),
-        agent=agent,
-        trigger=trigger.value,
-        dry_run=dry_run,
-        only_step=only_step,
-        at=deps.memory.clock(),
+        Q["begin_night"], space=space, id=night, agent=agent, trigger=trigger, at=at, **chosen
     )
     if row is None:
         raise AlreadyRunning("A night of these memories is running already.")
-    night: UUID = row["id"]
     return night
 
 
@@ -194,15 +178,8 @@ async def find_night(deps: NightDeps, space: SpaceId, night: UUID) -> Night:
     return night_from_row(row)
 
 
-async def page_nights(deps: NightDeps, space: SpaceId, *, limit: int = 50, before: UUID | None = None) -> list[Night]:
-    """List nights, newest first."""
-    rows = await deps.store.all(Q["nights"], space=space, before=before, limit=limit)
-    return [night_from_row(row) for row in rows]
-
-
 async def list_items(store: Store | Transaction, space: SpaceId, night: UUID) -> list[NightItem]:
-    rows = await store.all(Q["items_of"], space=space, night=night)
-    return [item_from_row(row) for row in rows]
+    return [item_from_row(row) for row in await store.all(Q["items_of"], space=space, night=night)]
 
 
 async def find_due_agents(deps: NightDeps, space: SpaceId, *, importance: float | None = None) -> list[str]:

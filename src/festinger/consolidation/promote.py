@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from festinger.consolidation.ceilings import GOAL_LIKE, IDENTITY_LIKE
+from festinger.consolidation.ceilings import GOAL_LIKE
 from festinger.consolidation.context import NightContext, NightUnit
-from festinger.consolidation.night import NightOp, PlannedChange, Q
+from festinger.consolidation.night import NightItemKind, PlannedChange, Q, planned_from_json
 from festinger.ids import Origin
 from festinger.memory.confidence import decay_weight, idle_days, reinforce_weight
-from festinger.memory.model import Memory, memory_from_row
+from festinger.memory.model import Memory
 from festinger.memory.query import CauseSpan, load_causes
 
+IDENTITY_LIKE = 0.82
 IDENTITY = 0.85
 """A center that only a person, or a trusted agent, may lift a memory above."""
 TRUSTED = 3
@@ -43,12 +44,9 @@ STAGES = (
 
 def find_stage(*, center: float, causes: CauseSpan, utility: float) -> PromotionStage | None:
     """Return the promotion that a memory has earned; None if it has earned none."""
-    if not causes.origins - HEARSAY:
-        return None
-    for stage in STAGES:
-        is_in_band = stage.above <= center < stage.below
+    for stage in STAGES if causes.origins - HEARSAY else ():
         is_earned = causes.count >= stage.causes and causes.days >= stage.days
-        if is_in_band and is_earned and utility >= stage.utility:
+        if stage.above <= center < stage.below and is_earned and utility >= stage.utility:
             return stage
     return None
 
@@ -63,33 +61,18 @@ def compute_utility(outcomes: Iterable[tuple[str, float]]) -> float:
 
 
 async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
-    """Yield the gains that waited, then a unit per memory that has earned a promotion."""
-    waiting = await context.deps.store.maybe(
-        Q["last_left_over"], space=context.space, agent=context.night.agent_id, night=context.night.id
-    )
-    last, rest = (waiting["id"], waiting["left_over"]) if waiting else (None, [])
-    for left in rest:
-        change = PlannedChange(
-            op=NightOp.REINFORCE,
-            memory=left["memory"],
-            gain=left["gain"],
-            evidence=tuple(left["evidence"]),
-            repeats=left["repeats"],
-            reason="the rest of a promotion",
-        )
-        yield NightUnit(key=f"rest:{left['memory']}:{last}", plan=partial(_return_plan, [change]))
-    memories = [
-        memory_from_row(row)
-        for row in await context.deps.store.all(
-            Q["promotion_candidates"], space=context.space, agent=context.agent, causes=STAGES[0].causes
-        )
-    ]
-    context.counts["candidates"] += len(memories)
-    for memory in memories:
+    """Yield the gains that the last night left, then a unit per memory that has earned a promotion."""
+    night = context.night
+    left = await context.deps.store.all(Q["last_left_over"], space=context.space, agent=night.agent, night=night.id)
+    for row in left:
+        rest = [planned_from_json(row["change"])]
+        yield NightUnit(key=f"rest:{rest[0].memory}:{row['id']}", plan=partial(_return_plan, rest))
+    for memory in await context.load("promotion_candidates", causes=STAGES[0].causes):
         if (found := await _find_promotion(context, memory)) is not None:
             stage, causes = found
             key = f"promote:{memory.id}:{stage.gain}:{min(causes.sightings)}:{causes.count}"
-            yield NightUnit(key=key, plan=partial(_plan_promotion, context, memory, stage, causes))
+            plan = _plan_promotion(context, memory, stage, causes)
+            yield NightUnit(key=key, plan=partial(_return_plan, plan))
 
 
 async def _return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
@@ -97,29 +80,28 @@ async def _return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]
 
 
 async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, CauseSpan] | None:
-    owner = {"space": context.space, "memory": memory.id}
+    space = context.space
     async with context.deps.store.transaction() as transaction:
-        spent = {UUID(row["sighting"]) for row in await transaction.all(Q["spent_causes"], **owner)}
-        causes = (await load_causes(transaction, context.space, [memory.id], spent=spent)).get(memory.id)
-        outcomes = await transaction.all(Q["outcomes_of_memory"], **owner)
-    if causes is None:
-        return None
+        spent = await transaction.all(Q["spent_causes"], space=space, memory=memory.id)
+        used = {UUID(row["sighting"]) for row in spent}
+        causes = (await load_causes(transaction, space, [memory.id], spent=used)).get(memory.id, CauseSpan())
+        outcomes = await transaction.all(Q["outcomes_of_memory"], space=space, memory=memory.id)
     touched = (memory.created_at, memory.last_accessed, memory.last_confirmed)
     days = idle_days(touched, now=context.deps.memory.clock())
-    effective = decay_weight(memory.weight, idle_days=days, reads=memory.access_count, immutable=memory.immutable)
+    effective = decay_weight(memory.weight, idle_days=days, reads=memory.access_count)
     utility = compute_utility((row["outcome"], row["w"]) for row in outcomes)
     stage = find_stage(center=effective.center, causes=causes, utility=utility)
     return None if stage is None else (stage, causes)
 
 
-async def _plan_promotion(
+def _plan_promotion(
     context: NightContext, memory: Memory, stage: PromotionStage, causes: CauseSpan
 ) -> Sequence[PlannedChange]:
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
     asks = after.center > IDENTITY and context.deps.trust_level(context.space) < TRUSTED
     return [
         PlannedChange(
-            op=NightOp.PROPOSE if asks else NightOp.REINFORCE,
+            kind=NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED,
             memory=str(memory.id),
             gain=stage.gain,
             evidence=tuple(str(each) for each in causes.sightings),

@@ -73,7 +73,9 @@ limit %(limit)s;
 
 -- name: items_of
 -- What a night made or moved, in order.
-select i.* from night_item i where i.space_id = %(space)s and i.night_id = %(night)s order by i.place;
+select i.id as change, i.kind, i.memory_id as memory, i.unit_key, i.change_id is not null as has_change,
+    i.undone_at is not null as is_undone
+from night_item i where i.space_id = %(space)s and i.night_id = %(night)s order by i.place;
 
 -- name: changes_by_id
 -- Some changes of memories.
@@ -110,39 +112,25 @@ where not coalesce(l.is_running, false) and (l.at is null or l.at <= %(at)s::tim
         and (l.at is null or m.created_at > l.at)))
 order by o.agent_id;
 
--- name: nights_with_candidates
--- How many nights of these memories had something to promote.
-select count(*) as nights from night n
-where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'done' and not n.dry_run
-  and (n.counts ->> 'candidates')::integer > 0;
-
--- name: last_survey
--- The numbers at the last night of these memories.
-select n.survey from night n
-where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'done' and not n.dry_run
-order by n.started_at desc, n.id desc limit 1;
-
 -- name: last_left_over
--- What the last night of these memories left for the next.
-select n.id, n.left_over from night n
-where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'done' and not n.dry_run and n.id <> %(night)s
-order by n.started_at desc, n.id desc limit 1;
+-- The gains that the last night of these memories left for the next.
+select last.id, e as change from (
+    select n.id, n.left_over from night n
+    where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'done' and not n.dry_run
+      and n.id <> %(night)s
+    order by n.started_at desc, n.id desc limit 1
+) as last
+cross join jsonb_array_elements(last.left_over) as e;
 
 -- name: find_unit
 -- A unit of work, if it was begun.
 select u.plan, u.is_done from night_unit u where u.space_id = %(space)s and u.key = %(key)s;
 
--- name: save_unit
--- Keeps what a unit will do.
-insert into night_unit (space_id, key, night_id, step, plan, at)
-values (%(space)s, %(key)s, %(night)s, %(step)s, %(plan)s::jsonb, %(at)s)
-on conflict (space_id, key) do nothing;
-
--- name: finish_unit
--- Notes that a unit is done; its plan is not needed any more.
-insert into night_unit (space_id, key, night_id, step, is_done, at)
-values (%(space)s, %(key)s, %(night)s, %(step)s, true, %(at)s)
-on conflict (space_id, key) do update set is_done = true, plan = null;
+-- name: write_unit
+-- Keeps what a unit will do, or that it is done, when its plan is not needed any more.
+insert into night_unit (space_id, key, night_id, step, plan, is_done, at)
+values (%(space)s, %(key)s, %(night)s, %(step)s, %(plan)s::jsonb, %(is_done)s, %(at)s)
+on conflict (space_id, key) do update set is_done = excluded.is_done, plan = excluded.plan;
 
 -- name: put_item
 -- Lists what a night made or moved.
@@ -178,21 +166,13 @@ select count(*) as active, count(*) filter (where m.kind in ('insight', 'narrati
     count(*) filter (where m.weight_alpha > 200 or m.weight_beta > 200) as heavy,
     count(*) filter (where m.weight_alpha > 5 and m.weight_beta > 5) as contested,
     count(*) filter (where m.weight_alpha < 2 and m.weight_beta < 2) as uninformed,
-    count(*) filter (where held.center >= 0.95) as at_ceiling,
-    count(*) filter (where
-        -- use: disputed
-    ) as disputed,
-    count(*) filter (where m.kind = 'tension') as tense,
-    count(*) filter (where m.tags && '{value,goal}' or held.center > 0.7) as valued,
-    array(select count(*) filter (where width_bucket(o.weight_alpha / (o.weight_alpha + o.weight_beta), 0, 1, 20) = bin)
-          from generate_series(1, 20) as bin
+    count(*) filter (where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= 0.95) as at_ceiling,
+    array(select count(o.id) from generate_series(1, 20) as bin
           left join memory o on o.space_id = %(space)s and o.agent_id is not distinct from %(agent)s::text
               and o.status = 'active'
-          group by bin order by bin) as bins,
-    (select count(*) from outcome o where o.space_id = %(space)s and o.counted and o.outcome in ('acted', 'used'))
-        as useful,
-    (select count(*) from outcome o where o.space_id = %(space)s and o.counted and o.outcome <> 'deferred') as outcomes
-from memory m cross join lateral (select m.weight_alpha / (m.weight_alpha + m.weight_beta) as center) as held
+              and width_bucket(o.weight_alpha / (o.weight_alpha + o.weight_beta), 0, 1, 20) = bin
+          group by bin order by bin) as bins
+from memory m
 where
 -- use: own
 ;
@@ -233,23 +213,14 @@ group by n.name
 having count(distinct n.id) >= 3 and count(distinct (s.agent_id, s.session_id, s.day, s.origin)) >= 2
 
 -- name: groups
--- The groups of an owner, those of most causes first.
-with named as (
-    -- use: named
-), grouped as (
-    -- use: grouped
-)
-select g.members, g.causes from grouped g order by g.causes desc, g.name limit %(limit)s;
-
--- name: uncovered_groups
--- The groups of an owner that no insight speaks of yet, nor one that a person took back.
+-- The groups of an owner; with a share, those of which no insight covers so much, nor one that a person took back.
 with named as (
     -- use: named
 ), grouped as (
     -- use: grouped
 )
 select g.members, g.causes from grouped g
-where not exists (
+where %(covered)s::double precision is null or not exists (
     select from memory d
     join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
         and l.undone_at is null and l.to_id = any(g.members)
@@ -279,33 +250,6 @@ where m.kind = 'insight' and %(sources)s <= (
 -- use: own
 order by m.seq;
 
--- name: values
--- What an owner values: tagged so, or held deeply.
-select m.* from memory m
-where m.kind not in ('insight', 'narrative', 'tension')
-  and (m.tags && '{value,goal}' or m.weight_alpha / (m.weight_alpha + m.weight_beta) > %(above)s) and
--- use: own
-order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
-limit %(limit)s;
-
--- name: open_tensions
--- The tensions of an owner, with how many causes they surfaced in and whether their value stands.
-select m.id, m.metadata ->> 'state' as state,
-    (select count(distinct (s.agent_id, s.session_id, s.surfaced_at::date)) from surfacing s
-     where s.space_id = m.space_id and s.memory_id = m.id) as causes,
-    exists (select from memory v where v.space_id = m.space_id and v.id::text = m.metadata ->> 'value'
-        and v.status = 'active') as is_valued
-from memory m
-where m.kind = 'tension' and
--- use: own
-order by m.seq;
-
--- name: tension_of
--- The open tension of a value.
-select m.id from memory m
-where m.space_id = %(space)s and m.kind = 'tension' and m.status = 'active' and m.metadata ->> 'value' = %(value)s::text
-order by m.seq limit 1;
-
 -- name: without_short_form
 -- Long memories without a short form, the heaviest first.
 select m.* from memory m
@@ -321,9 +265,7 @@ where not m.immutable and m.kind not in ('narrative', 'tension')
   and (m.kind = 'insight' or (m.cause_count >= %(causes)s and m.source_tag not like 'internal%%'))
   and not
   -- use: disputed
-  and not exists (
-    select from memory t where t.space_id = m.space_id and t.kind = 'tension' and t.status = 'active'
-      and t.metadata ->> 'value' = m.id::text) and
+  and
 -- use: own
 order by m.cause_count desc, m.seq;
 

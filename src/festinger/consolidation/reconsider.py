@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from festinger.consolidation.context import NightContext, NightUnit
-from festinger.consolidation.night import NightOp, PlannedChange, Q, unit_key
-from festinger.consolidation.sources import FEWEST_CITED, format_sources, load_memories, reject_text, select_cited
+from festinger.consolidation.night import NightItemKind, PlannedChange, Q, unit_key
+from festinger.consolidation.sources import FEWEST_CITED, format_sources, reject_text, select_cited
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
 from festinger.memory.model import Kind, Memory, Status, memory_from_row
@@ -24,7 +24,7 @@ class ReconsiderAnswer(AnswerSchema):
 
 async def reconsider_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per derived memory that lost ground since it was last looked at."""
-    for memory in await load_memories(context, "stale_derived", limit=MOST_STALE):
+    for memory in await context.load("stale_derived", limit=MOST_STALE):
         rows = await context.deps.store.all(Q["ground_of"], space=context.space, memory=memory.id)
         states = sorted(f"{row['id']}:{row['status']}:{row['is_disputed']}" for row in rows)
         key = unit_key("stale", [memory, *map(memory_from_row, rows)], *states)
@@ -53,9 +53,9 @@ async def _plan_reconsideration(
         return [_archive(memory, "it must change, and nothing that holds takes its place")]
     return [
         PlannedChange(
-            op=NightOp.LEARN,
+            kind=NightItemKind.LEARNED,
             text=answer.statement,
-            kind=Kind.INSIGHT,
+            text_kind=Kind.INSIGHT.value,
             cites=tuple(str(each.id) for each in cited),
             replaces=str(memory.id),
             notes={"prompt": prompt.prompt_hash},
@@ -65,10 +65,11 @@ async def _plan_reconsideration(
 
 
 def _archive(memory: Memory, reason: str) -> PlannedChange:
-    return PlannedChange(op=NightOp.ARCHIVE, memory=str(memory.id), reason=reason)
+    return PlannedChange(kind=NightItemKind.ARCHIVED, memory=str(memory.id), reason=reason)
 
 
 def _relink(memory: Memory, present: Sequence[Memory]) -> PlannedChange:
     """Keep a memory, on the sources that stand."""
     cites = tuple(str(each.id) for each in present)
-    return PlannedChange(op=NightOp.ANNOTATE, memory=str(memory.id), cites=cites, reason="it still holds")
+    kind = NightItemKind.ANNOTATED
+    return PlannedChange(kind=kind, memory=str(memory.id), cites=cites, reason="it still holds")

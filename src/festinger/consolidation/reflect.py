@@ -1,7 +1,7 @@
 """Finds insights: asks a model for questions, recalls what answers them, and asks for statements with citations.
 
 Groups of memories about one subject or tag are asked about directly. For an insight with enough sources a short
-story is told. Derived memories are never shown as sources.
+story is told, and long memories get a short form. Derived memories are never shown as sources.
 """
 
 import json
@@ -11,33 +11,38 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from festinger.consolidation.context import LimitReachedError, NightContext, NightUnit, UnitWaitsError
-from festinger.consolidation.night import NightOp, NightStep, PlannedChange, Q, unit_key
-from festinger.consolidation.sources import format_sources, load_memories, reject_text, select_cited
+from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError
+from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, Q, unit_key
+from festinger.consolidation.sources import find_unsupported, format_sources, reject_text, select_cited
 from festinger.embedding.profiles import Threshold
 from festinger.ids import MemoryId
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
 from festinger.memory.changes import find_memories
-from festinger.memory.model import Kind, Memory, SourceTag, Status
+from festinger.memory.model import DERIVED, Kind, Memory, SourceTag, Status
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.recall import recall
 
+PACKAGE = "festinger.consolidation"
 RECENT = 100
 QUESTIONS = 3
 HITS = 20
 MOST_INSIGHTS = 5
 LEAST_SURE = 0.6
 MOST_GROUPS = 10
-STORY_SOURCES = 3
-STORY_WORDS = 60
 COVERED = 0.5
 """Share of a group's members that an insight cites, from which the group is not asked about again."""
 GROUP_QUESTION = "What is the one general statement that these notes support?"
+FEWEST_SOURCES = 3
+STORY_WORDS = 60
+LONG = 280
+"""Characters from which a memory is longer than a note."""
+SHORT_WORDS = 20
+MOST_SHORTENED = 20
 
-BASE = (Kind.FACT, Kind.EPISODIC, Kind.PROCEDURAL, Kind.PREFERENCE, Kind.CORRECTION, Kind.REFLECTION)
+BASE = tuple(kind.value for kind in Kind if kind not in DERIVED)
 """The kinds on which derived memories rest."""
-THOUGHTS = (SourceTag.INTERNAL_DMN, SourceTag.INTERNAL_GUT)
+THOUGHTS = (SourceTag.INTERNAL_DMN.value, SourceTag.INTERNAL_GUT.value)
 
 
 class QuestionsAnswer(AnswerSchema):
@@ -61,38 +66,39 @@ class NarrativeAnswer(AnswerSchema):
     story: str = Field(max_length=1000)
 
 
+class ShortFormAnswer(AnswerSchema):
+    short: str = Field(max_length=500)
+
+
 async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield the units of questions, groups and stories. Without a model there are none: groups are only shown."""
     if context.model is None:
         return
     async for unit in _question_units(context):
         yield unit
-    for group in await context.deps.store.all(
-        Q["uncovered_groups"], space=context.space, agent=context.agent, limit=MOST_GROUPS, covered=COVERED
+    store = context.deps.store
+    for group in await store.all(
+        Q["groups"], limit=MOST_GROUPS, covered=COVERED, space=context.space, agent=context.agent
     ):
         members = await _load_sources(context, group["members"])
-        yield NightUnit(
-            key=unit_key("group", members),
-            plan=partial(_plan_insights, context, GROUP_QUESTION, members, most=1),
-            makes=True,
-        )
-    for insight in await load_memories(context, "insights_without_story", sources=STORY_SOURCES):
-        rows = await context.deps.store.all(Q["sources_of"], space=context.space, memory=insight.id)
+        plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
+        yield NightUnit(key=unit_key("group", members), plan=plan, makes=True)
+    for insight in await context.load("insights_without_story", sources=FEWEST_SOURCES):
+        rows = await store.all(Q["sources_of"], space=context.space, memory=insight.id)
         sources = await _load_sources(context, [row["id"] for row in rows])
-        yield NightUnit(
-            key=unit_key("story", [insight, *sources]), plan=partial(_plan_story, context, insight, sources), makes=True
-        )
+        plan = partial(_plan_story, context, insight, sources)
+        yield NightUnit(key=unit_key("story", [insight, *sources]), plan=plan, makes=True)
 
 
 async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
-    recent = await load_memories(context, "recent", kinds=list(BASE), thoughts=list(THOUGHTS), limit=RECENT)
-    if len(recent) < STORY_SOURCES:
+    """Yield a unit per question. The questions are done once all their units are, so that none is lost."""
+    recent = await context.load("recent", kinds=list(BASE), thoughts=list(THOUGHTS), limit=RECENT)
+    if len(recent) < FEWEST_SOURCES:
         return
-    key = unit_key("questions", recent)
-    before = _count_unfinished(context)
+    key, before = unit_key("questions", recent), _count_unfinished(context)
     for question in await _ask_questions(context, key, recent):
         hits = await _recall_sources(context, question)
-        if len(hits) >= STORY_SOURCES:
+        if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
             yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
     if _count_unfinished(context) == before and not context.night.dry_run:
@@ -101,7 +107,7 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
 
 
 def _count_unfinished(context: NightContext) -> int:
-    return sum(context.counts[name] for name in ("left_over", "waiting", "failed"))
+    return context.counts["left_over"] + context.counts["failed"]
 
 
 async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[str]:
@@ -109,13 +115,11 @@ async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memor
     row = await context.deps.store.maybe(Q["find_unit"], space=context.space, key=key)
     if row is not None:
         return [] if row["is_done"] else list(row["plan"])
-    prompt = load_prompt("festinger.consolidation", "questions").message(
-        notes=format_sources(recent), most=str(QUESTIONS)
-    )
+    prompt = load_prompt(PACKAGE, "questions").message(notes=format_sources(recent), most=str(QUESTIONS))
     try:
         questions = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
-    except (LimitReachedError, UnitWaitsError):
-        context.counts["waiting"] += 1
+    except UnitWaitsError:
+        context.counts["left_over"] += 1
         return []
     if not context.night.dry_run:
         await context.save_plan(NightStep.REFLECT.value, key, questions)
@@ -123,10 +127,10 @@ async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memor
 
 
 async def _recall_sources(context: NightContext, question: str) -> list[Memory]:
-    """Recall what may answer a question; none if recall abstains."""
+    """Recall what may answer a question; nothing if recall abstains."""
     if not question.strip():
         return []
-    query = RecallQuery(cue=question[:500], limit=HITS, kinds=tuple(kind.value for kind in BASE))
+    query = RecallQuery(cue=question[:500], limit=HITS, kinds=BASE)
     found = await recall(context.deps.retrieval, context.scope, query, counts=False)
     return await _load_sources(context, [item.id for item in found.items])
 
@@ -146,23 +150,22 @@ async def _load_sources(context: NightContext, ids: Sequence[UUID]) -> list[Memo
 async def _plan_insights(
     context: NightContext, question: str, shown: Sequence[Memory], *, most: int
 ) -> list[PlannedChange]:
-    prompt = load_prompt("festinger.consolidation", "insights").message(
+    prompt = load_prompt(PACKAGE, "insights").message(
         question=json.dumps(question), notes=format_sources(shown), most=str(most)
     )
-    answer = await context.ask(prompt, InsightsAnswer)
     planned = []
-    for draft in answer.insights[:most]:
+    for draft in (await context.ask(prompt, InsightsAnswer)).insights[:most]:
         cited, text = select_cited(draft.cites, shown), " ".join(draft.statement.split())
         if draft.confidence is not None and draft.confidence < LEAST_SURE:
             context.counts["unsure"] += 1
-        elif text and not reject_text(context, text, cited):
+        elif not reject_text(context, text, cited):
             planned.append(
                 PlannedChange(
-                    op=NightOp.LEARN,
+                    kind=NightItemKind.LEARNED,
+                    memory=await _find_same(context, text),
                     text=text,
-                    kind=Kind.INSIGHT,
+                    text_kind=Kind.INSIGHT.value,
                     cites=tuple(str(each.id) for each in cited),
-                    same_as=await _find_same(context, text),
                     notes={"prompt": prompt.prompt_hash},
                     reason=draft.reasoning[:200],
                 )
@@ -170,34 +173,49 @@ async def _plan_insights(
     return planned
 
 
-async def _find_same(context: NightContext, text: str) -> str | None:
-    """Find the insight that says this already, by the similarity of their words."""
+async def _find_same(context: NightContext, text: str) -> str:
+    """Find the insight that says this already, by the similarity of their words; empty if there is none."""
     embedder = context.deps.retrieval.embedder()
     bar = embedder.profile.threshold(Threshold.CONFIRMING) if embedder else None
-    if bar is None:
-        return None
     query = RecallQuery(cue=text, limit=3, kinds=(Kind.INSIGHT.value,), ungated=True)
     found = await recall(context.deps.retrieval, context.scope, query, counts=False)
-    return next((str(item.id) for item in found.items if item.cosine is not None and item.cosine >= bar), None)
+    alike = (item for item in found.items if bar is not None and item.cosine is not None and item.cosine >= bar)
+    return next((str(item.id) for item in alike), "")
 
 
 async def _plan_story(context: NightContext, insight: Memory, sources: Sequence[Memory]) -> list[PlannedChange]:
-    prompt = load_prompt("festinger.consolidation", "story").message(
+    prompt = load_prompt(PACKAGE, "story").message(
         insight=insight.content, notes=format_sources(sources), most=str(STORY_WORDS)
     )
     story = " ".join((await context.ask(prompt, NarrativeAnswer)).story.split())
-    if len(story.split()) > STORY_WORDS:
-        context.counts["too_long"] += 1
-        return []
-    if not story or reject_text(context, story, sources):
+    if len(story.split()) > STORY_WORDS or reject_text(context, story, sources):
+        context.counts["no_story"] += 1
         return []
     return [
         PlannedChange(
-            op=NightOp.LEARN,
+            kind=NightItemKind.LEARNED,
             text=story,
-            kind=Kind.NARRATIVE,
+            text_kind=Kind.NARRATIVE.value,
             cites=tuple(str(each.id) for each in sources),
             notes={"insight": str(insight.id), "prompt": prompt.prompt_hash},
             reason="the story of an insight",
         )
     ]
+
+
+async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:
+    """Yield a unit per long memory without a short form."""
+    if context.model is not None:
+        for memory in await context.load("without_short_form", longer=LONG, limit=MOST_SHORTENED):
+            yield NightUnit(key=unit_key("short", [memory]), plan=partial(_plan_short_form, context, memory))
+
+
+async def _plan_short_form(context: NightContext, memory: Memory) -> list[PlannedChange]:
+    prompt = load_prompt(PACKAGE, "shorten").message(note=memory.content, most=str(SHORT_WORDS))
+    short = " ".join((await context.ask(prompt, ShortFormAnswer)).short.split())
+    if not 0 < len(short.split()) <= SHORT_WORDS or find_unsupported(short, [memory.content]) is not None:
+        context.counts["unsupported"] += 1
+        return []
+    notes = {"compressed": short}
+    kind = NightItemKind.ANNOTATED
+    return [PlannedChange(kind=kind, memory=str(memory.id), notes=notes, reason="its short form")]

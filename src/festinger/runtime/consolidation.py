@@ -7,10 +7,10 @@ something is new, or from the light tick if what is new is important enough.
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.consolidation.night import SHARED, NightDeps, NightTrigger, begin_night, find_due_agents
+from festinger.consolidation.night import SHARED, NightDeps, begin_night, find_due_agents
 from festinger.consolidation.run import run_night
 from festinger.consolidation.tick import scan_contradictions
 from festinger.errors import AlreadyRunning
@@ -51,48 +51,35 @@ def build_nights(app: "App") -> NightService:
 
 def register_nights(app: "App", service: NightService) -> None:
     """Register the jobs of consolidation."""
+    deps = service.deps
 
     async def consolidate(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await start_due_nights(app, space, NightTrigger.SCHEDULE)
+            await start_due_nights(app, space, trigger="schedule")
 
     async def deep_run(run: JobRun, *, space: str, night: str) -> None:
-        await run_night(service.deps, SpaceId(space), UUID(night), report=run.report)
+        await run_night(deps, SpaceId(space), UUID(night), report=run.report)
 
     async def light_tick(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await scan_contradictions(service.deps.memory, space)
-            await start_due_nights(app, space, NightTrigger.IMPORTANCE)
+            await scan_contradictions(deps.memory, space)
+            await start_due_nights(app, space, trigger="importance", importance=deps.terms(space).importance)
 
     app.jobs.register(CONSOLIDATE, consolidate, queue=Queue.SLEEP, schedule="consolidation.schedule")
     app.jobs.register(DEEP_RUN, deep_run, queue=Queue.SLEEP, limit=NIGHT_LIMIT, low_value=True)
     app.jobs.register(LIGHT_TICK, light_tick, queue=Queue.SLEEP, schedule=EACH_TEN_MINUTES, low_value=True)
 
 
-async def start_due_nights(app: "App", space: SpaceId, trigger: NightTrigger) -> list[UUID]:
-    """Start a night for each agent that is due; return their ids."""
-    deps = app.nights.deps
-    importance = deps.terms(space).importance if trigger is NightTrigger.IMPORTANCE else None
-    started = []
-    for agent in await find_due_agents(deps, space, importance=importance):
+async def start_due_nights(app: "App", space: SpaceId, *, trigger: str, importance: float | None = None) -> None:
+    """Start a night for each agent that is due."""
+    for agent in await find_due_agents(app.nights.deps, space, importance=importance):
         with suppress(AlreadyRunning):
-            started.append(await start_night(app, space, agent=agent, trigger=trigger))
-    return started
+            await start_night(app, space, agent=agent, trigger=trigger)
 
 
-async def start_night(
-    app: "App",
-    space: SpaceId,
-    *,
-    agent: str = SHARED,
-    trigger: NightTrigger = NightTrigger.PERSON,
-    dry_run: bool = False,
-    only_step: str = "",
-) -> UUID:
-    """Queue a night. Raises `AlreadyRunning`."""
+async def start_night(app: "App", space: SpaceId, *, agent: str = SHARED, **more: Any) -> UUID:
+    """Queue a night, with the parameters of `begin_night`. Raises `AlreadyRunning`."""
     async with app.store.transaction() as transaction:
-        night = await begin_night(
-            app.nights.deps, transaction, space, agent=agent, trigger=trigger, dry_run=dry_run, only_step=only_step
-        )
+        night = await begin_night(app.nights.deps, transaction, space, agent=agent, **more)
         await app.jobs.defer(transaction, DEEP_RUN, lock=f"night:{space}:{agent}", space=space, night=str(night))
     return night

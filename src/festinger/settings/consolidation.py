@@ -1,21 +1,10 @@
 """Declares the settings of consolidation."""
 
-from typing import Annotated, Literal, get_args
-
-from pydantic import AfterValidator
+from typing import Literal
 
 from festinger.settings.section import CRON_WORDS, Cron, SettingsSection, setting_field
 
-CEILINGS = ("goal_share", "rate_limit", "two_gates", "entropy", "breaker", "coherence")
-CeilingMode = Literal["auto", "enforce", "shadow"]
-CEILING_WORDS = f"lines such as `rate_limit=shadow`, of {', '.join(CEILINGS)}, each `auto`, `enforce` or `shadow`"
-
-
-def _ceilings(lines: tuple[str, ...]) -> tuple[str, ...]:
-    told = [line.partition("=") for line in lines]
-    if any(name not in CEILINGS or mode not in get_args(CeilingMode) for name, _, mode in told):
-        raise ValueError(f"must be {CEILING_WORDS}")
-    return lines
+CeilingName = Literal["two_gates", "goal_share", "rate_limit"]
 
 
 class ConsolidationSettings(SettingsSection):
@@ -31,15 +20,11 @@ class ConsolidationSettings(SettingsSection):
     )
     max_new: int = setting_field(20, "Memories that one run makes.", per_space=True, ge=0, le=1000)
     derived_share: float = setting_field(
-        0.2, "Share of insights, narratives and tensions in what is active, at most.", per_space=True, ge=0, le=1
+        0.2, "Share of insights and narratives in what is active, at most.", per_space=True, ge=0, le=1
     )
-    ceilings: Annotated[tuple[str, ...], AfterValidator(_ceilings)] = setting_field(
-        (), "Safety ceilings that do not follow their stages.", per_space=True, allowed=CEILING_WORDS
+    shadow: tuple[CeilingName, ...] = setting_field(
+        (), "Safety ceilings that only log what they would have stopped.", per_space=True
     )
-
-    def ceiling_mode(self, name: str) -> str:
-        told = (line.partition("=") for line in self.ceilings)
-        return next((mode for each, _, mode in told if each == name), "auto")
 
 
 class AgentSettings(SettingsSection):

@@ -9,8 +9,8 @@ from festinger.cli.client import current_user
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, format_time, show_progress
-from festinger.consolidation.report import NightReport
-from festinger.ids import SpaceId, pick, prefix
+from festinger.consolidation.night import Night
+from festinger.ids import SpaceId, pick, prefix, read_id
 from festinger.runtime.app import App, StartOptions
 from festinger.services.nights import get_night, list_nights, run_night, undo_night
 
@@ -60,21 +60,16 @@ async def show_nights(
         space = context.space_in(app)
         if night is None:
             found = await list_nights(app, space=space, limit=MOST_LISTED)
-            rows = (
-                (each.id, each.agent or "(shared)", each.state, format_time(each.started_at), _counts(each))
-                for each in found
-            )
-            table = context.table(("id", "agent", "state", "started", "did"), rows)
+            rows = ((each.id, each.agent or "(shared)", each.state, format_time(each.started_at)) for each in found)
+            table = context.table(("id", "agent", "state", "started"), rows)
             context.show([each.as_json() for each in found], table=table, text="No night has been yet.")
             return
         id_ = await _find(app, space, night)
-        told = await get_night(app, space=space, id=id_)
         if undo or item:
-            chosen = next((each.change for each in told.items if item and each.change.startswith(prefix(item))), item)
-            by = f"person:{current_user()}"
-            done = await undo_night(app, space=space, id=id_, item=UUID(chosen) if chosen else None, by=by)
+            chosen = read_id(item) if item else None
+            done = await undo_night(app, space=space, id=id_, item=chosen, by=f"person:{current_user()}")
             context.say(f"Took back {done} items.")
-            told = await get_night(app, space=space, id=id_)
+        told = await get_night(app, space=space, id=id_)
     _show(context, told)
 
 
@@ -84,14 +79,10 @@ async def _find(app: App, space: SpaceId, text: str) -> UUID:
     return pick(text, [each for each in known if str(each).startswith(wanted)])
 
 
-def _show(context: CommandContext, night: NightReport) -> None:
+def _show(context: CommandContext, night: Night) -> None:
     head = f"Night {str(night.id)[:SHORT_ID]} ({night.agent or 'shared'}): {night.state}"
     items = [
-        f"  {each.change} {each.kind.value} {each.memory[:SHORT_ID]}{' (undone)' if each.is_undone else ''}"
+        f"  {each.change} {each.kind.value} {str(each.memory)[:SHORT_ID]}{' (undone)' if each.is_undone else ''}"
         for each in night.items
     ]
     context.show(night.as_json(), text="\n".join([head, *night.lines, *items]))
-
-
-def _counts(night: NightReport) -> str:
-    return ", ".join(f"{name} {number}" for name, number in night.counts.items()) or "nothing"
