@@ -91,7 +91,7 @@ class Sleeper:
 
     @property
     def deps(self) -> NightDeps:
-        return self.app.nights.deps
+        return self.app.nights
 
     async def tell(
         self, text: str, *, session: str = "s1", agent: str = DEFAULT_AGENT, origin: str = "person", **more: Any

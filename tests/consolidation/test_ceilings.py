@@ -38,9 +38,6 @@ def action(before: float = 0.5, after: float = 0.55, **more: object) -> WeightAc
         (Ceiling.TWO_GATES, action(causes=2, confidence=0.1), True),
         (Ceiling.TWO_GATES, action(changes=MOST_CHANGES), False),
         (Ceiling.TWO_GATES, action(changes=MOST_CHANGES - 1), True),
-        (Ceiling.GOAL_SHARE, action(0.85, 0.90, goals=(0.65, 0.65)), False),
-        (Ceiling.GOAL_SHARE, action(0.65, 0.70, goals=(0.65, 0.65)), True),
-        (Ceiling.GOAL_SHARE, action(0.85, 0.90, goals=(0.65,)), True),
     ],
 )
 def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAction, passes: bool):

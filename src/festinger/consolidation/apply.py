@@ -53,7 +53,7 @@ async def apply_plan(context: NightContext, step: NightStep, key: str, plan: Seq
             id_ = made or deps.new_uuid()
             await transaction.run(Q["put_item"], **unit, id=id_, kind=kind.value, memory=memory, change=made)
             context.counts[kind.value] += 1
-        await context.finish_unit(transaction, step.value, key)
+        await context.write_unit(transaction, step.value, key)
 
 
 async def _learn(context: NightContext, key: str, change: PlannedChange) -> Learned:
@@ -163,7 +163,6 @@ async def _move(
         confidence=held.confidence,
         moved=context.moved.get(held.id, 0.0),
         changes=context.changes,
-        goals=tuple(center for id_, center in context.goals.items() if id_ != held.id),
     )
     allowed, events = limit_change(action, context.terms.shadow)
     context.events += [(held.id, event) for event in events]

@@ -5,15 +5,12 @@ shadow only logs what it would have stopped.
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
 from festinger.memory.confidence import Weight
 
-GOAL_LIKE = 0.65
-MOST_SHARE = 0.40
-FEWEST_GOALS = 3
 MOST_MOVED = 0.10
 """The farthest that one night moves a center."""
 MOST_CHANGES = 50
@@ -24,7 +21,6 @@ ROUNDING = 1e-9
 
 class Ceiling(StrEnum):
     TWO_GATES = "two_gates"
-    GOAL_SHARE = "goal_share"
     RATE_LIMIT = "rate_limit"
 
 
@@ -40,8 +36,6 @@ class WeightAction:
     """How far this night has moved the center already."""
     changes: int = 0
     """Weight changes that this night has made."""
-    goals: tuple[float, ...] = ()
-    """Centers of the other goal-like memories."""
 
     @property
     def delta(self) -> float:
@@ -50,34 +44,13 @@ class WeightAction:
 
 def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
     """Whether an action passes a ceiling, and why not."""
-    return _CHECKS[ceiling](action)
-
-
-def _check_gates(action: WeightAction) -> tuple[bool, str]:
+    if ceiling is Ceiling.RATE_LIMIT:
+        total = abs(action.moved + action.delta)
+        return total <= MOST_MOVED + ROUNDING, f"its center would move by {total:.2f} in one night"
     if action.changes >= MOST_CHANGES:
         return False, f"{MOST_CHANGES} weights were changed in this night"
     is_backed = action.causes >= FEWEST_CAUSES or action.confidence >= SURE_ENOUGH
     return is_backed, f"{action.causes} causes and confidence {action.confidence:.2f} are too little"
-
-
-def _check_goal_share(action: WeightAction) -> tuple[bool, str]:
-    center = action.after.center
-    if action.delta <= 0 or center < GOAL_LIKE or len(action.goals) + 1 < FEWEST_GOALS:
-        return True, ""
-    share = center / (center + math.fsum(action.goals))
-    return share <= MOST_SHARE, f"it would hold {share:.0%} of what all goals hold"
-
-
-def _check_rate(action: WeightAction) -> tuple[bool, str]:
-    total = abs(action.moved + action.delta)
-    return total <= MOST_MOVED + ROUNDING, f"its center would move by {total:.2f} in one night"
-
-
-_CHECKS: Mapping[Ceiling, Callable[[WeightAction], tuple[bool, str]]] = {
-    Ceiling.TWO_GATES: _check_gates,
-    Ceiling.GOAL_SHARE: _check_goal_share,
-    Ceiling.RATE_LIMIT: _check_rate,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -49,8 +49,6 @@ class NightContext:
     """When nothing new is begun anymore, by the stopwatch."""
     active: int = 0
     derived: int = 0
-    goals: dict[UUID, float] = field(default_factory=dict)
-    """Centers of the goal-like memories."""
     counts: Counter[str] = field(default_factory=Counter)
     cost: CostTotal = field(default_factory=CostTotal)
     calls: int = 0
@@ -106,14 +104,10 @@ class NightContext:
         rows = await self.deps.store.all(Q[query], space=self.space, agent=self.agent, **parameters)
         return [memory_from_row(row) for row in rows]
 
-    async def save_plan(self, step: str, key: str, plan: Sequence[Any]) -> None:
-        """Store what a unit will do, so that a killed night does the same."""
-        async with self.deps.store.transaction() as transaction:
-            await self._write_unit(transaction, step, key, plan=json.dumps(plan), is_done=False)
-
-    async def finish_unit(self, transaction: Transaction, step: str, key: str) -> None:
-        await self._write_unit(transaction, step, key, plan=None, is_done=True)
-
-    async def _write_unit(self, transaction: Transaction, step: str, key: str, **state: Any) -> None:
+    async def write_unit(
+        self, transaction: Transaction, step: str, key: str, plan: Sequence[Any] | None = None
+    ) -> None:
+        """Store what a unit will do, so that a killed night does the same; without a plan, that it is done."""
         unit = {"space": self.space, "key": key, "night": self.night.id, "step": step, "at": self.deps.memory.clock()}
-        await transaction.run(Q["write_unit"], **unit, **state)
+        text = None if plan is None else json.dumps(plan)
+        await transaction.run(Q["write_unit"], **unit, plan=text, is_done=plan is None)

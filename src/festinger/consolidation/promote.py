@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from festinger.consolidation.ceilings import GOAL_LIKE
 from festinger.consolidation.context import NightContext, NightUnit
 from festinger.consolidation.night import NightItemKind, PlannedChange, Q, planned_from_json
 from festinger.ids import Origin
@@ -17,6 +16,7 @@ from festinger.memory.confidence import decay_weight, idle_days, reinforce_weigh
 from festinger.memory.model import Memory
 from festinger.memory.query import CauseSpan, load_causes
 
+GOAL_LIKE = 0.65
 IDENTITY_LIKE = 0.82
 IDENTITY = 0.85
 """A center that only a person, or a trusted agent, may lift a memory above."""

@@ -177,13 +177,6 @@ where
 -- use: own
 ;
 
--- name: goal_like
--- The memories of an owner above a center.
-select m.id, m.weight_alpha / (m.weight_alpha + m.weight_beta) as center from memory m
-where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= %(above)s and
--- use: own
-;
-
 -- name: recent
 -- What was learned last of an owner.
 select m.* from memory m
@@ -230,6 +223,15 @@ where %(covered)s::double precision is null or not exists (
     group by d.id having count(*) >= %(covered)s * cardinality(g.members))
 order by g.causes desc, g.name
 limit %(limit)s;
+
+-- name: insights_on
+-- Insights that share at least two sources and half of the fewer with some.
+select m.id from memory m
+join memory_link l on l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
+where m.kind = 'insight' and
+-- use: own
+group by m.id
+having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 2.0);
 
 -- name: sources_of
 -- What a memory derives from.

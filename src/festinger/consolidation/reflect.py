@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError
 from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, Q, unit_key
 from festinger.consolidation.sources import find_unsupported, format_sources, reject_text, select_cited
-from festinger.embedding.profiles import Threshold
+from festinger.embedding.profiles import EmbedderProfile, Threshold
 from festinger.ids import MemoryId
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
@@ -103,7 +103,7 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
             yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
     if _count_unfinished(context) == before and not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
-            await context.finish_unit(transaction, NightStep.REFLECT.value, key)
+            await context.write_unit(transaction, NightStep.REFLECT.value, key)
 
 
 def _count_unfinished(context: NightContext) -> int:
@@ -122,7 +122,8 @@ async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memor
         context.counts["left_over"] += 1
         return []
     if not context.night.dry_run:
-        await context.save_plan(NightStep.REFLECT.value, key, questions)
+        async with context.deps.store.transaction() as transaction:
+            await context.write_unit(transaction, NightStep.REFLECT.value, key, questions)
     return questions
 
 
@@ -159,13 +160,14 @@ async def _plan_insights(
         if draft.confidence is not None and draft.confidence < LEAST_SURE:
             context.counts["unsure"] += 1
         elif not reject_text(context, text, cited):
+            cites = tuple(str(each.id) for each in cited)
             planned.append(
                 PlannedChange(
                     kind=NightItemKind.LEARNED,
-                    memory=await _find_same(context, text),
+                    memory=await _find_same(context, text, cites),
                     text=text,
                     text_kind=Kind.INSIGHT.value,
-                    cites=tuple(str(each.id) for each in cited),
+                    cites=cites,
                     notes={"prompt": prompt.prompt_hash},
                     reason=draft.reasoning[:200],
                 )
@@ -173,14 +175,25 @@ async def _plan_insights(
     return planned
 
 
-async def _find_same(context: NightContext, text: str) -> str:
-    """Find the insight that says this already, by the similarity of their words; empty if there is none."""
+async def _find_same(context: NightContext, text: str, cites: Sequence[str]) -> str:
+    """Find the insight that says this already; empty if there is none.
+
+    It is so near in meaning, or near enough to compare and rests on the same sources: a model words one thing in
+    many ways.
+    """
     embedder = context.deps.retrieval.embedder()
-    bar = embedder.profile.threshold(Threshold.CONFIRMING) if embedder else None
-    query = RecallQuery(cue=text, limit=3, kinds=(Kind.INSIGHT.value,), ungated=True)
+    profile = embedder.profile if embedder else EmbedderProfile(name="")
+    bar, near = profile.threshold(Threshold.CONFIRMING), profile.threshold(Threshold.CHECK)
+    ids = [UUID(each) for each in cites]
+    rows = await context.deps.store.all(Q["insights_on"], space=context.space, agent=context.agent, cites=ids)
+    alike = {row["id"] for row in rows}
+    query = RecallQuery(cue=text, limit=HITS, kinds=(Kind.INSIGHT.value,), ungated=True)
     found = await recall(context.deps.retrieval, context.scope, query, counts=False)
-    alike = (item for item in found.items if bar is not None and item.cosine is not None and item.cosine >= bar)
-    return next((str(item.id) for item in alike), "")
+    for item in found.items:
+        least = near if item.id in alike else bar
+        if least is not None and item.cosine is not None and item.cosine >= least:
+            return str(item.id)
+    return ""
 
 
 async def _plan_story(context: NightContext, insight: Memory, sources: Sequence[Memory]) -> list[PlannedChange]:

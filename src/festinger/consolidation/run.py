@@ -10,7 +10,6 @@ from dataclasses import asdict
 from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
-from festinger.consolidation.ceilings import GOAL_LIKE
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
 from festinger.consolidation.night import SHARED, NightDeps, NightStep, Q, find_night, planned_from_json
 from festinger.consolidation.promote import promote_units
@@ -81,8 +80,6 @@ async def _survey(context: NightContext) -> None:
     store, space, agent = context.deps.store, context.space, context.agent
     row = await store.one(Q["survey"], space=space, agent=agent)
     groups = await store.all(Q["groups"], space=space, agent=agent, covered=None, limit=MOST_GROUPS)
-    goals = await store.all(Q["goal_like"], space=space, agent=agent, above=GOAL_LIKE)
-    context.goals = {each["id"]: each["center"] for each in goals}
     context.active, context.derived = row["active"], row["derived"]
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
     context.survey = {**row, "groups": shown}
@@ -104,7 +101,8 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
             if context.night.dry_run:
                 context.preview += [each.as_json() for each in plan]
                 return
-            await context.save_plan(step.value, unit.key, [each.as_json() for each in plan])
+            async with context.deps.store.transaction() as transaction:
+                await context.write_unit(transaction, step.value, unit.key, [each.as_json() for each in plan])
         await apply_plan(context, step, unit.key, plan)
     except UnitWaitsError:
         context.counts["left_over"] += 1

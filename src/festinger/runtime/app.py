@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from festinger.consolidation.night import NightDeps
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import StoreDown
@@ -36,7 +37,7 @@ from festinger.retrieval import maintenance as retrieval_health
 from festinger.retrieval.notes import NoteReader
 from festinger.runtime.auth import ROOM as SPACES_ROOM
 from festinger.runtime.auth import Keyring, LoginService, SpaceDirectory
-from festinger.runtime.consolidation import NightService, build_nights, register_nights
+from festinger.runtime.consolidation import build_nights, register_nights
 from festinger.runtime.environment import SystemServices, home_of, master_key_of
 from festinger.runtime.erasure import register_erasure
 from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
@@ -118,7 +119,7 @@ class App:
     recall: RecallService = field(init=False)
     inbox: InboxService = field(init=False)
     deciding: DecisionService = field(init=False)
-    nights: NightService = field(init=False)
+    nights: NightDeps = field(init=False)
     logins: LoginService = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations applied by this start."""

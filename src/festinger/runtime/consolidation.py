@@ -5,7 +5,6 @@ something is new, or from the light tick if what is new is important enough.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -28,16 +27,9 @@ EACH_TEN_MINUTES = "*/10 * * * *"
 NIGHT_LIMIT = timedelta(minutes=30)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NightService:
-    """Consolidation, as this process opens it."""
-
-    deps: NightDeps
-
-
-def build_nights(app: "App") -> NightService:
-    """Build the night service with its dependencies."""
-    deps = NightDeps(
+def build_nights(app: "App") -> NightDeps:
+    """Build the dependencies of nights."""
+    return NightDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
         proposals=app.inbox.deps,
@@ -46,12 +38,10 @@ def build_nights(app: "App") -> NightService:
         writer=app.model_for(ModelPurpose.WRITE),
         yield_turn=app.jobs.courtesy.turn,
     )
-    return NightService(deps=deps)
 
 
-def register_nights(app: "App", service: NightService) -> None:
+def register_nights(app: "App", deps: NightDeps) -> None:
     """Register the jobs of consolidation."""
-    deps = service.deps
 
     async def consolidate(_run: JobRun) -> None:
         for space in app.directory.ids():
@@ -72,7 +62,7 @@ def register_nights(app: "App", service: NightService) -> None:
 
 async def start_due_nights(app: "App", space: SpaceId, *, trigger: str, importance: float | None = None) -> None:
     """Start a night for each agent that is due."""
-    for agent in await find_due_agents(app.nights.deps, space, importance=importance):
+    for agent in await find_due_agents(app.nights, space, importance=importance):
         with suppress(AlreadyRunning):
             await start_night(app, space, agent=agent, trigger=trigger)
 
@@ -80,6 +70,6 @@ async def start_due_nights(app: "App", space: SpaceId, *, trigger: str, importan
 async def start_night(app: "App", space: SpaceId, *, agent: str = SHARED, **more: Any) -> UUID:
     """Queue a night, with the parameters of `begin_night`. Raises `AlreadyRunning`."""
     async with app.store.transaction() as transaction:
-        night = await begin_night(app.nights.deps, transaction, space, agent=agent, **more)
+        night = await begin_night(app.nights, transaction, space, agent=agent, **more)
         await app.jobs.defer(transaction, DEEP_RUN, lock=f"night:{space}:{agent}", space=space, night=str(night))
     return night

@@ -22,12 +22,12 @@ async def list_nights(app: App, *, space: SpaceId, limit: int = 50, cursor: UUID
 
 async def get_night(app: App, *, space: SpaceId, id: UUID) -> Night:  # noqa: A002
     """Return a night with its items and its lines. Raises `NotFound`."""
-    return await report_night(app.nights.deps, space, id)
+    return await report_night(app.nights, space, id)
 
 
 async def undo_night(app: App, *, space: SpaceId, id: UUID, by: str, item: UUID | None = None) -> int:  # noqa: A002
     """Take a night back, or one item of it; return how many items. Raises `NotFound` and `UndoBlocked`."""
-    return await take_back(app.nights.deps, space, id, by=by, item=item)
+    return await take_back(app.nights, space, id, by=by, item=item)
 
 
 async def run_night(
@@ -45,7 +45,7 @@ async def run_night(
     """
     if step and step not in list(NightStep):
         raise BadInput(f"`{step[:40]}` is no step of a night.", hint=f"Say {', '.join(NightStep)}.")
-    owner, deps = agent or SHARED, app.nights.deps
+    owner, deps = agent or SHARED, app.nights
     if report is None:
         return await start_night(app, space, agent=owner, dry_run=dry_run, only_step=step)
     async with app.store.transaction() as transaction:

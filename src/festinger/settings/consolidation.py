@@ -4,7 +4,7 @@ from typing import Literal
 
 from festinger.settings.section import CRON_WORDS, Cron, SettingsSection, setting_field
 
-CeilingName = Literal["two_gates", "goal_share", "rate_limit"]
+CeilingName = Literal["two_gates", "rate_limit"]
 
 
 class ConsolidationSettings(SettingsSection):
