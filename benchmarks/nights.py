@@ -101,7 +101,8 @@ class WordyModel:
             drafts = [self._draft(word, cites) for word, cites in shared_words(prompt)]
             value = InsightsAnswer(reasoning="r", insights=drafts[:5])
         elif shape is NarrativeAnswer:
-            value = NarrativeAnswer(reasoning="r", story="I noticed it more than once, and so I came to believe it.")
+            insight = prompt.split("---")[1].strip()
+            value = NarrativeAnswer(reasoning="r", story=f"I heard it more than once, and so I say: {insight}")
         elif shape is ReconsiderAnswer:
             value = ReconsiderAnswer(reasoning="r", verdict="holds")
         else:

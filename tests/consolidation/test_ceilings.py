@@ -26,7 +26,7 @@ def action(before: float = 0.5, after: float = 0.55, **more: object) -> WeightAc
     return WeightAction(**{"causes": 5, "confidence": 0.5, **weights, **more})  # type: ignore[arg-type]
 
 
-@pytest.mark.requirement("C-70")
+@pytest.mark.requirement("C-71")
 @pytest.mark.parametrize(
     ("ceiling", "wanted", "passes"),
     [
@@ -47,7 +47,7 @@ def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAc
     assert passes or reason
 
 
-@pytest.mark.requirement("C-70")
+@pytest.mark.requirement("C-71")
 def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
     allowed, [event] = limit_change(action(0.50, 0.65))
 
@@ -56,7 +56,7 @@ def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
     assert event.allowed == pytest.approx(0.60)
 
 
-@pytest.mark.requirement("C-70")
+@pytest.mark.requirement("C-71")
 def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
     wanted = action(0.50, 0.65, causes=1)
 
@@ -69,7 +69,7 @@ def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
     }
 
 
-@pytest.mark.requirement("C-70")
+@pytest.mark.requirement("C-71")
 def test_a_refused_change_leaves_the_weight():
     wanted = action(causes=1, confidence=0.6)
 

@@ -23,7 +23,10 @@ from festinger.memory.edit import supersede
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import DERIVED, SourceTag
 from festinger.memory.query import explain_belief, heaviest
+from festinger.outcomes.report import observe_recall
 from festinger.proposals.model import ProposalType
+from festinger.retrieval.query import RecallQuery
+from festinger.retrieval.recall import recall
 from festinger.runtime.erasure import build_erasure
 from festinger.store.queries import Query
 
@@ -139,7 +142,7 @@ async def test_a_poisoned_pattern_never_promotes_and_repair_takes_back_what_was_
         assert await at.memories() == []
 
 
-@pytest.mark.requirement("C-50", "C-70")
+@pytest.mark.requirement("C-50", "C-71")
 async def test_five_causes_over_two_weeks_promote_once_within_the_rate(database_url: str, tmp_path: Path):
     async with sleeping(database_url, tmp_path) as at:
         memory = await said_on_days(at, TEA, days=5, every=4)
@@ -222,6 +225,18 @@ async def test_a_trusted_agent_is_promoted_without_asking(database_url: str, tmp
         assert told.counts["reinforced"] == 1
         [after] = await at.memories()
         assert 0.80 < after.weight.center <= 0.95
+        [event] = await rows(at.app.store, "select payload from event where name = 'band_reached'")
+        assert event["payload"] == {"memory": str(memory), "band": "identity", "center": after.weight.center}
+
+
+@pytest.mark.requirement("C-54")
+async def test_what_is_disputed_is_not_promoted(database_url: str, tmp_path: Path):
+    async with sleeping(database_url, tmp_path) as at:
+        await said_on_days(at, "retry failed uploads", days=5, every=4)
+        rival = await at.tell("do not retry failed uploads")
+        assert rival.conflict is not None
+
+        assert (await at.night(None)).items == ()
 
 
 def _utility_query() -> Query:
@@ -276,24 +291,32 @@ async def test_why_leads_from_an_insight_to_its_sources_and_their_days(database_
 
 
 @pytest.mark.requirement("C-20")
-async def test_a_month_of_sleep_fades_what_was_not_read_and_writes_no_memory_row(database_url: str, tmp_path: Path):
+async def test_a_month_fades_what_was_not_recalled_and_time_alone_writes_no_memory(database_url: str, tmp_path: Path):
+    names = [
+        first + last for first in ("Bra", "Dol", "Fen", "Gri", "Hul") for last in ("vek", "zot", "lim", "pag", "rud")
+    ]
     async with sleeping(database_url, tmp_path) as at:
-        names = [
-            first + last
-            for first in ("Bra", "Dol", "Fen", "Gri", "Hul")
-            for last in ("vek", "zot", "lim", "pag", "rud")
-        ]
         for number in range(50):
             await at.tell(f"Depot {names[number % 25]} stores ware {'ab'[number // 25]}{names[-1 - number % 25]}")
-        scope = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId(""))
+        scope = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
         before = {memory.id: center for memory, center in await heaviest(at.app.memory.deps, scope, 50)}
         written = await rows(at.app.store, "select id, version, updated_at from memory order by id")
         at.forward(timedelta(days=30))
         await scan_contradictions(at.app.memory.deps, MAIN_SPACE)
+        assert await rows(at.app.store, "select id, version, updated_at from memory order by id") == written
+        query = RecallQuery(cue=" ".join(names[:10]), limit=10, ungated=True)
+        found = await recall(at.app.recall.deps, scope, query)
+        await at.app.afterwards.finish()
+        ten = {item.id for item in found.items}
+        reporter = at.app.outcomes._reporter(scope)
+        await observe_recall(at.app.outcomes.deps, reporter, dict.fromkeys(map(str, ten), "used"), recall=found.id)
         after = {memory.id: center for memory, center in await heaviest(at.app.memory.deps, scope, 50)}
 
-        assert all(after[id_] < before[id_] for id_ in before)
-        assert await rows(at.app.store, "select id, version, updated_at from memory order by id") == written
+        assert len(ten) == 10
+        assert all(after[id_] < before[id_] for id_ in before if id_ not in ten)
+        assert max(after[id_] for id_ in ten) > max(after[id_] for id_ in before if id_ not in ten)
+        together = await rows(at.app.store, "select memory_id_a, memory_id_b from memory_co_access")
+        assert {each for row in together for each in row.values()} == ten
 
 
 @pytest.mark.requirement("C-20")

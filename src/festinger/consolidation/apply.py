@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from festinger.consolidation.ceilings import WeightAction, limit_change
+from festinger.consolidation.ceilings import WeightAction, find_band, limit_change
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightDeps, NightItem, NightItemKind, NightStep, PlannedChange, Q, list_items
 from festinger.errors import NotFound, UndoBlocked
@@ -139,6 +139,11 @@ async def _reinforce(
     made, allowed = await _move(
         context, transaction, held, wanted, reason=change.reason, evidence=[UUID(each) for each in change.evidence]
     )
+    if made and (band := find_band(allowed.center)) != find_band(held.weight.center):
+        payload = {"memory": str(held.id), "band": band, "center": allowed.center}
+        subject = f"memory:{held.id}"
+        outbox = context.deps.memory.outbox
+        await outbox.emit(transaction, "band_reached", space=context.space, subject=subject, payload=payload)
     if made and wanted.alpha > allowed.alpha:
         share = (wanted.alpha - allowed.alpha) / (wanted.alpha - held.weight_alpha)
         context.left_over.append(replace(change, gain=change.gain * share).as_json())

@@ -19,6 +19,14 @@ SURE_ENOUGH = 0.7
 ROUNDING = 1e-9
 
 
+BANDS = {0.82: "identity", 0.65: "goal", 0.0: "experience"}
+"""Names of the bands by the center from which they hold, highest first."""
+
+
+def find_band(center: float) -> str:
+    return next(name for least, name in BANDS.items() if center >= least)
+
+
 class Ceiling(StrEnum):
     TWO_GATES = "two_gates"
     RATE_LIMIT = "rate_limit"

@@ -261,10 +261,10 @@ order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
 limit %(limit)s;
 
 -- name: promotion_candidates
--- What many causes said and nothing disputes.
+-- What many causes said and nothing disputes. What was derived is held by its sources, however many they are.
 select m.* from memory m
-where not m.immutable and m.kind not in ('narrative', 'tension')
-  and (m.kind = 'insight' or (m.cause_count >= %(causes)s and m.source_tag not like 'internal%%'))
+where not m.immutable and m.kind not in ('insight', 'narrative', 'tension')
+  and m.cause_count >= %(causes)s and m.source_tag not like 'internal%%'
   and not
   -- use: disputed
   and

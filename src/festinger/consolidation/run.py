@@ -24,10 +24,11 @@ Report = Callable[[int, int, str], Awaitable[None]]
 """Receives how many steps are done, of how many, and the present one."""
 
 UNITS: Mapping[NightStep, Callable[[NightContext], AsyncIterator[NightUnit]]] = {
+    # First: what is put away here may be told anew in the same night, so that a second one finds nothing to do.
+    NightStep.RECONSIDER: reconsider_units,
     NightStep.REFLECT: reflect_units,
     NightStep.REWRITE: rewrite_units,
     NightStep.PROMOTE: promote_units,
-    NightStep.RECONSIDER: reconsider_units,
 }
 MOST_GROUPS = 20
 """Groups that a night shows."""

@@ -294,6 +294,7 @@ PROPOSALS = {
 }
 
 CONSOLIDATION = {
+    "band_reached": event_schema(memory=TEXT, band=TEXT, center=NUMBER),
     "night_finished": event_schema(night=TEXT, agent=TEXT, dry_run=FLAG, counts=COUNTS),
     "night_undone": audit_schema(night=TEXT, items=COUNT, by=TEXT),
 }
