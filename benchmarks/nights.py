@@ -9,7 +9,6 @@ second space, show what nights do to recall.
 
 import random
 import re
-from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -25,13 +24,7 @@ from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
 from festinger.consolidation.night import NightDeps, begin_night, list_items
 from festinger.consolidation.reconsider import ReconsiderAnswer
-from festinger.consolidation.reflect import (
-    InsightDraft,
-    InsightsAnswer,
-    NarrativeAnswer,
-    QuestionsAnswer,
-    ShortFormAnswer,
-)
+from festinger.consolidation.reflect import InsightDraft, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.run import run_night
 from festinger.consolidation.sources import find_unsupported
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
@@ -100,9 +93,6 @@ class WordyModel:
         elif shape is InsightsAnswer:
             drafts = [self._draft(word, cites) for word, cites in shared_words(prompt)]
             value = InsightsAnswer(reasoning="r", insights=drafts[:5])
-        elif shape is NarrativeAnswer:
-            insight = prompt.split("---")[1].strip()
-            value = NarrativeAnswer(reasoning="r", story=f"I heard it more than once, and so I say: {insight}")
         elif shape is ReconsiderAnswer:
             value = ReconsiderAnswer(reasoning="r", verdict="holds")
         else:
@@ -155,7 +145,7 @@ async def measure(bench: Bench) -> SuiteResult:
     asked = by_group(bench.data.rows(LOCOMO, "queries", needs=("group", "id", "text")))
     groups = list(facts)[: 1 if bench.partial else None]
     tallies: dict[str, list[TallyItem]] = {metric.name: [] for metric in METRICS}
-    totals: Counter[str] = Counter()
+    totals: dict[str, float] = dict.fromkeys(("before", "asked", "derived", "uncited", "unsupported", "second_run"), 0)
     days = Days()
     async with opened(bench, days) as app:
         for group in groups:
@@ -176,11 +166,11 @@ async def measure(bench: Bench) -> SuiteResult:
             totals["second_run"] += await run_one(app, space, WordyModel(99))
     r10 = sum(item.part for item in tallies["nights.locomo.r10"]) / totals["asked"]
     samples = [
-        Sample(metric=f"nights.{name}", system=PRODUCT, value=float(totals[name]), n=totals["derived"])
+        Sample(metric=f"nights.{name}", system=PRODUCT, value=float(totals[name]), n=int(totals["derived"]))
         for name in ("uncited", "unsupported", "second_run")
     ]
     change = r10 - totals["before"] / totals["asked"]
-    samples.append(Sample(metric="nights.locomo.r10_change", system=PRODUCT, value=change, n=totals["asked"]))
+    samples.append(Sample(metric="nights.locomo.r10_change", system=PRODUCT, value=change, n=int(totals["asked"])))
     counted_ones = ("nights.duplicates", "nights.derived", "nights.locomo.r10")
     return SuiteResult(
         tallies=[MetricTally(metric=name, system=PRODUCT, items=tallies[name]) for name in counted_ones],
@@ -233,7 +223,9 @@ async def found_in(
     return TallyItem(id=row["id"], part=len(gold & turns) / len(gold), group=row["group"])
 
 
-async def judge_derived(app: App, space: SpaceId, tallies: Mapping[str, list[TallyItem]], totals: Counter[str]) -> None:
+async def judge_derived(
+    app: App, space: SpaceId, tallies: Mapping[str, list[TallyItem]], totals: dict[str, float]
+) -> None:
     """Hold every active memory against what the bars say of derived ones."""
     scope = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId(""))
     memories: list[Memory] = []

@@ -14,13 +14,7 @@ from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.consolidation.night import Night, NightDeps, begin_night
-from festinger.consolidation.reflect import (
-    InsightDraft,
-    InsightsAnswer,
-    NarrativeAnswer,
-    QuestionsAnswer,
-    ShortFormAnswer,
-)
+from festinger.consolidation.reflect import InsightDraft, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
@@ -73,12 +67,11 @@ def numbers_in(prompt: str) -> list[int]:
 def thinking(
     statement: Callable[[str], str], *, question: str = "What is known of the garden?", **more: Say
 ) -> TalkingModel:
-    """A model that asks one question, draws one insight from all notes, and tells a story of it."""
+    """A model that asks one question, and draws one insight from all notes."""
     return TalkingModel(
         {
             QuestionsAnswer: lambda _prompt: QuestionsAnswer(reasoning="r", questions=[question]),
             InsightsAnswer: lambda prompt: insights((statement(prompt), numbers_in(prompt))),
-            NarrativeAnswer: lambda _prompt: NarrativeAnswer(reasoning="r", story="I saw the garden grow."),
             ShortFormAnswer: lambda _prompt: ShortFormAnswer(reasoning="r", short="the garden"),
         }
     )

@@ -13,9 +13,7 @@ FIRST, SECOND = STAGES
 
 def causes(count: int, days: int, *origins: Origin) -> CauseSpan:
     return CauseSpan(
-        sightings=tuple(UUID(int=each) for each in range(count)),
-        origins=frozenset(origins or (Origin.PERSON,)),
-        days=days,
+        sightings=tuple(UUID(int=each) for each in range(count)), origins=origins or (Origin.PERSON,), days=days
     )
 
 

@@ -106,7 +106,7 @@ async def test_causes_are_distinct_and_from_outside(store: Store):
         left = await load_causes(transaction, MAIN_SPACE, ids, spent=[found[known(said)].sightings[0]])
 
     assert (found[known(said)].count, found[known(said)].days) == (2, 3)
-    assert found[known(said)].origins == {Origin.PERSON, Origin.TOOL}
+    assert set(found[known(said)].origins) == {Origin.PERSON, Origin.TOOL}
     assert found[known(insight)] == found[known(said)]
     assert known(thought) not in found
     assert left[known(said)].count == 1

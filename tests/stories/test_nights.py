@@ -15,18 +15,14 @@ from tests.jobs.deps import ask, rows
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.reconsider import ReconsiderAnswer
 from festinger.consolidation.reflect import InsightsAnswer
-from festinger.consolidation.tick import scan_contradictions
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, lock_memory
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.edit import supersede
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import DERIVED, SourceTag
-from festinger.memory.query import explain_belief, heaviest
-from festinger.outcomes.report import observe_recall
+from festinger.memory.query import explain_belief
 from festinger.proposals.model import ProposalType
-from festinger.retrieval.query import RecallQuery
-from festinger.retrieval.recall import recall
 from festinger.runtime.erasure import build_erasure
 from festinger.store.queries import Query
 
@@ -216,7 +212,7 @@ async def test_what_would_become_identity_is_asked_and_the_weight_waits_for_the_
 
 @pytest.mark.requirement("C-54")
 async def test_a_trusted_agent_is_promoted_without_asking(database_url: str, tmp_path: Path):
-    async with sleeping(database_url, tmp_path, agent__trust_level=3) as at:
+    async with sleeping(database_url, tmp_path, consolidation__trust_level=3) as at:
         memory = await said_on_days(at, TEA, days=11, every=4)
         await give_weight(at, memory, alpha=4.0, beta=0.95)
         await at.app.store.run(_utility_query(), memory=memory)
@@ -288,45 +284,6 @@ async def test_why_leads_from_an_insight_to_its_sources_and_their_days(database_
         assert why.origin is Origin.JOB
         assert len(below.causes) == 2
         assert insight.id in {each.id for each in below.supports}
-
-
-@pytest.mark.requirement("C-20")
-async def test_a_month_fades_what_was_not_recalled_and_time_alone_writes_no_memory(database_url: str, tmp_path: Path):
-    names = [
-        first + last for first in ("Bra", "Dol", "Fen", "Gri", "Hul") for last in ("vek", "zot", "lim", "pag", "rud")
-    ]
-    async with sleeping(database_url, tmp_path) as at:
-        for number in range(50):
-            await at.tell(f"Depot {names[number % 25]} stores ware {'ab'[number // 25]}{names[-1 - number % 25]}")
-        scope = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        before = {memory.id: center for memory, center in await heaviest(at.app.memory.deps, scope, 50)}
-        written = await rows(at.app.store, "select id, version, updated_at from memory order by id")
-        at.forward(timedelta(days=30))
-        await scan_contradictions(at.app.memory.deps, MAIN_SPACE)
-        assert await rows(at.app.store, "select id, version, updated_at from memory order by id") == written
-        query = RecallQuery(cue=" ".join(names[:10]), limit=10, ungated=True)
-        found = await recall(at.app.recall.deps, scope, query)
-        await at.app.afterwards.finish()
-        ten = {item.id for item in found.items}
-        reporter = at.app.outcomes._reporter(scope)
-        await observe_recall(at.app.outcomes.deps, reporter, dict.fromkeys(map(str, ten), "used"), recall=found.id)
-        after = {memory.id: center for memory, center in await heaviest(at.app.memory.deps, scope, 50)}
-
-        assert len(ten) == 10
-        assert all(after[id_] < before[id_] for id_ in before if id_ not in ten)
-        assert max(after[id_] for id_ in ten) > max(after[id_] for id_ in before if id_ not in ten)
-        together = await rows(at.app.store, "select memory_id_a, memory_id_b from memory_co_access")
-        assert {each for row in together for each in row.values()} == ten
-
-
-@pytest.mark.requirement("C-20")
-async def test_the_light_tick_judges_pairs_of_one_subject_that_nobody_judged(database_url: str, tmp_path: Path):
-
-    async with sleeping(database_url, tmp_path) as at:
-        await at.tell("Ann keeps bees", subject="Ann")
-        await at.tell("Ann paints walls", subject="Ann")
-        await at.app.store.run(ask("delete from judgement"))
-        assert await scan_contradictions(at.app.memory.deps, MAIN_SPACE) == 1
 
 
 @pytest.mark.requirement("C-01", "C-16")

@@ -135,7 +135,6 @@ class NightDeps:
     retrieval: RetrievalDeps
     proposals: ProposalDeps
     terms: Callable[[SpaceId], ConsolidationSettings]
-    trust_level: Callable[[SpaceId], int]
     writer: Callable[[SpaceId], Awaitable[Model | None]]
     yield_turn: Callable[[], Awaitable[None]]
     """Waits for a moment without requests."""

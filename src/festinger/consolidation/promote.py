@@ -44,7 +44,7 @@ STAGES = (
 
 def find_stage(*, center: float, causes: CauseSpan, utility: float) -> PromotionStage | None:
     """Return the promotion that a memory has earned; None if it has earned none."""
-    for stage in STAGES if causes.origins - HEARSAY else ():
+    for stage in STAGES if set(causes.origins) - HEARSAY else ():
         is_earned = causes.count >= stage.causes and causes.days >= stage.days
         if stage.above <= center < stage.below and is_earned and utility >= stage.utility:
             return stage
@@ -98,7 +98,7 @@ def _plan_promotion(
     context: NightContext, memory: Memory, stage: PromotionStage, causes: CauseSpan
 ) -> Sequence[PlannedChange]:
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
-    asks = after.center > IDENTITY and context.deps.trust_level(context.space) < TRUSTED
+    asks = after.center > IDENTITY and context.terms.trust_level < TRUSTED
     return [
         PlannedChange(
             kind=NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED,

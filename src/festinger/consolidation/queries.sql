@@ -233,25 +233,6 @@ where m.kind = 'insight' and
 group by m.id
 having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 2.0);
 
--- name: sources_of
--- What a memory derives from.
-select l.to_id as id from memory_link l
-where l.space_id = %(space)s and l.from_id = %(memory)s and l.relation = 'derives_from' and l.undone_at is null
-order by l.to_id;
-
--- name: insights_without_story
--- Insights with enough sources that no narrative tells of.
-select m.* from memory m
-where m.kind = 'insight' and %(sources)s <= (
-    select count(*) from memory_link l
-    join memory s on s.space_id = l.space_id and s.id = l.to_id and s.status = 'active'
-    where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null)
-  and not exists (
-    select from memory n where n.space_id = m.space_id and n.kind = 'narrative' and n.status = 'active'
-      and n.metadata ->> 'insight' = m.id::text) and
--- use: own
-order by m.seq;
-
 -- name: without_short_form
 -- Long memories without a short form, the heaviest first.
 select m.* from memory m
@@ -312,25 +293,3 @@ join memory s on s.space_id = l.space_id and s.id = l.to_id
 join memory m on m.space_id = l.space_id and m.id in (s.id, s.superseded_by)
 where l.space_id = %(space)s and l.from_id = %(memory)s and l.relation = 'derives_from' and l.undone_at is null
 order by m.id;
-
--- name: unjudged_pairs
--- Pairs that surfaced together or share a subject since a time and that nobody judged.
-select p.old, p.new from (
-    select least(a.memory_id, b.memory_id) as old, greatest(a.memory_id, b.memory_id) as new
-    from surfacing a
-    join surfacing b on b.space_id = a.space_id and b.recall_id = a.recall_id and b.memory_id > a.memory_id
-    where a.space_id = %(space)s and a.surfaced_at > %(since)s
-    union
-    select least(a.id, b.id), greatest(a.id, b.id) from memory a
-    join memory b on b.space_id = a.space_id and b.subject_key = a.subject_key and b.id <> a.id
-    where a.space_id = %(space)s and a.created_at > %(since)s
-) as p
-join memory a on a.space_id = %(space)s and a.id = p.old and a.status = 'active'
-    and a.kind in ('fact', 'preference', 'procedural', 'correction')
-join memory b on b.space_id = %(space)s and b.id = p.new and b.status = 'active'
-    and b.kind in ('fact', 'preference', 'procedural', 'correction') and a.agent_id is not distinct from b.agent_id
-where not exists (
-    select from judgement j where j.space_id = %(space)s
-      and ((j.old_ref = p.old and j.new_ref = p.new) or (j.old_ref = p.new and j.new_ref = p.old)))
-order by p.new desc, p.old desc
-limit %(limit)s;

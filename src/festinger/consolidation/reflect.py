@@ -1,7 +1,7 @@
 """Finds insights: asks a model for questions, recalls what answers them, and asks for statements with citations.
 
-Groups of memories about one subject or tag are asked about directly. For an insight with enough sources a short
-story is told, and long memories get a short form. Derived memories are never shown as sources.
+Groups of memories about one subject or tag are asked about directly, and long memories get a short form. Derived
+memories are never shown as sources.
 """
 
 import json
@@ -34,7 +34,6 @@ COVERED = 0.5
 """Share of a group's members that an insight cites, from which the group is not asked about again."""
 GROUP_QUESTION = "What is the one general statement that these notes support?"
 FEWEST_SOURCES = 3
-STORY_WORDS = 60
 LONG = 280
 """Characters from which a memory is longer than a note."""
 SHORT_WORDS = 20
@@ -62,16 +61,12 @@ class InsightsAnswer(AnswerSchema):
     insights: list[InsightDraft] = Field(max_length=20)
 
 
-class NarrativeAnswer(AnswerSchema):
-    story: str = Field(max_length=1000)
-
-
 class ShortFormAnswer(AnswerSchema):
     short: str = Field(max_length=500)
 
 
 async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
-    """Yield the units of questions, groups and stories. Without a model there are none: groups are only shown."""
+    """Yield the units of questions and groups. Without a model there are none: groups are only shown."""
     if context.model is None:
         return
     async for unit in _question_units(context):
@@ -83,11 +78,6 @@ async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
         members = await _load_sources(context, group["members"])
         plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
         yield NightUnit(key=unit_key("group", members), plan=plan, makes=True)
-    for insight in await context.load("insights_without_story", sources=FEWEST_SOURCES):
-        rows = await store.all(Q["sources_of"], space=context.space, memory=insight.id)
-        sources = await _load_sources(context, [row["id"] for row in rows])
-        plan = partial(_plan_story, context, insight, sources)
-        yield NightUnit(key=unit_key("story", [insight, *sources]), plan=plan, makes=True)
 
 
 async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
@@ -194,26 +184,6 @@ async def _find_same(context: NightContext, text: str, cites: Sequence[str]) -> 
         if least is not None and item.cosine is not None and item.cosine >= least:
             return str(item.id)
     return ""
-
-
-async def _plan_story(context: NightContext, insight: Memory, sources: Sequence[Memory]) -> list[PlannedChange]:
-    prompt = load_prompt(PACKAGE, "story").message(
-        insight=insight.content, notes=format_sources(sources), most=str(STORY_WORDS)
-    )
-    story = " ".join((await context.ask(prompt, NarrativeAnswer)).story.split())
-    if len(story.split()) > STORY_WORDS or reject_text(context, story, sources):
-        context.counts["no_story"] += 1
-        return []
-    return [
-        PlannedChange(
-            kind=NightItemKind.LEARNED,
-            text=story,
-            text_kind=Kind.NARRATIVE.value,
-            cites=tuple(str(each.id) for each in sources),
-            notes={"insight": str(insight.id), "prompt": prompt.prompt_hash},
-            reason="the story of an insight",
-        )
-    ]
 
 
 async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:

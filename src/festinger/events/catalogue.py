@@ -247,6 +247,9 @@ MEMORY = {
         **{"censor": TEXT, "from": TEXT.or_none(), "to": TEXT.or_none(), "by": TEXT, "why": TEXT}
     ),
     "censor_false_positive": event_schema(censor=TEXT, trigger=TEXT),
+    "band_reached": event_schema(memory=TEXT, band=TEXT, center=NUMBER),
+    "night_finished": event_schema(night=TEXT, agent=TEXT, dry_run=FLAG, counts=COUNTS),
+    "night_undone": audit_schema(night=TEXT, items=COUNT, by=TEXT),
 }
 
 OUTCOMES = {
@@ -293,26 +296,8 @@ PROPOSALS = {
     "inbox_digest": event_schema(open=COUNT, oldest=TEXT.or_none(), top=JSON),
 }
 
-CONSOLIDATION = {
-    "band_reached": event_schema(memory=TEXT, band=TEXT, center=NUMBER),
-    "night_finished": event_schema(night=TEXT, agent=TEXT, dry_run=FLAG, counts=COUNTS),
-    "night_undone": audit_schema(night=TEXT, items=COUNT, by=TEXT),
-}
-
 CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(
-    {
-        **FOUNDATION,
-        **PROXY,
-        **DOORS,
-        **RELIABILITY,
-        **WORLD,
-        **JUDGE,
-        **MEMORY,
-        **OUTCOMES,
-        **RETRIEVAL,
-        **PROPOSALS,
-        **CONSOLIDATION,
-    }
+    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL, **PROPOSALS}
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

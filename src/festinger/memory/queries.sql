@@ -347,11 +347,17 @@ with said as (
     where l.space_id = %(space)s and l.from_id = any(%(memories)s) and l.relation = 'derives_from'
       and l.undone_at is null
 )
-select said.memory_id, s.id, s.agent_id, s.session_id, s.day, s.origin
-from said
-join memory m on m.space_id = %(space)s and m.id = said.source_id and m.source_tag not like 'internal%%'
-join memory_sighting s on s.space_id = m.space_id and s.memory_id = m.id and s.counted and s.origin <> 'job'
-order by said.memory_id, s.day, s.id;
+select c.memory_id, array_agg(c.id order by c.id) as sightings, array_agg(distinct c.origin) as origins,
+    max(c.day) - min(c.day) as days
+from (
+    select distinct on (said.memory_id, s.agent_id, s.session_id, s.day, s.origin) said.memory_id, s.id, s.origin, s.day
+    from said
+    join memory m on m.space_id = %(space)s and m.id = said.source_id and m.source_tag not like 'internal%%'
+    join memory_sighting s on s.space_id = m.space_id and s.memory_id = m.id and s.counted and s.origin <> 'job'
+        and s.id <> all(%(spent)s)
+    order by said.memory_id, s.agent_id, s.session_id, s.day, s.origin, s.id
+) as c
+group by c.memory_id;
 
 -- name: confirm_memory
 -- Notes that a memory was said again: fills what was empty, unites tags, overwrites nothing that was said.

@@ -5,7 +5,7 @@ asks, by present knowledge, what held in the world at a moment. Filters have the
 Explanations are read from rows alone, never asked of a model.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
@@ -223,11 +223,10 @@ async def heaviest(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseSpan:
-    """The distinct causes that are evidence for a memory, and the days that they span."""
+    """The distinct causes that are evidence for a memory, one sighting of each, and the days that they span."""
 
     sightings: tuple[UUID, ...] = ()
-    """One sighting of each cause."""
-    origins: frozenset[Origin] = frozenset()
+    origins: tuple[Origin, ...] = ()
     days: int = 0
 
     @property
@@ -235,26 +234,15 @@ class CauseSpan:
         return len(self.sightings)
 
 
+_map_causes = row_mapper(CauseSpan)
+
+
 async def load_causes(
-    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, spent: Collection[UUID] = ()
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, spent: Iterable[UUID] = ()
 ) -> dict[MemoryId, CauseSpan]:
     """Load the causes of memories; of what was derived, those of its sources. Sightings in `spent` do not count."""
-    rows = await transaction.all(Q["causes_of"], space=space, memories=list(memories))
-    found: dict[MemoryId, dict[tuple[Any, ...], Mapping[str, Any]]] = {}
-    for row in rows:
-        cause = (row["agent_id"], row["session_id"], row["day"], row["origin"])
-        if row["id"] not in spent:
-            found.setdefault(row["memory_id"], {}).setdefault(cause, row)
-    return {memory: _cause_span(list(causes.values())) for memory, causes in found.items()}
-
-
-def _cause_span(rows: Sequence[Mapping[str, Any]]) -> CauseSpan:
-    days = [row["day"] for row in rows]
-    return CauseSpan(
-        sightings=tuple(row["id"] for row in rows),
-        origins=frozenset(Origin(row["origin"]) for row in rows),
-        days=(max(days) - min(days)).days,
-    )
+    rows = await transaction.all(Q["causes_of"], space=space, memories=list(memories), spent=list(spent))
+    return {row["memory_id"]: _map_causes(row) for row in rows}
 
 
 async def _list_rows(

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from festinger.consolidation.night import SHARED, NightDeps, begin_night, find_due_agents
 from festinger.consolidation.run import run_night
-from festinger.consolidation.tick import scan_contradictions
 from festinger.errors import AlreadyRunning
 from festinger.ids import SpaceId
 from festinger.jobs.model import JobRun, Queue
@@ -34,7 +33,6 @@ def build_nights(app: "App") -> NightDeps:
         retrieval=app.recall.deps,
         proposals=app.inbox.deps,
         terms=lambda space: app.settings.for_space(space).consolidation,
-        trust_level=lambda space: app.settings.for_space(space).agent.trust_level,
         writer=app.model_for(ModelPurpose.WRITE),
         yield_turn=app.jobs.courtesy.turn,
     )
@@ -52,7 +50,6 @@ def register_nights(app: "App", deps: NightDeps) -> None:
 
     async def light_tick(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await scan_contradictions(deps.memory, space)
             await start_due_nights(app, space, trigger="importance", importance=deps.terms(space).importance)
 
     app.jobs.register(CONSOLIDATE, consolidate, queue=Queue.SLEEP, schedule="consolidation.schedule")

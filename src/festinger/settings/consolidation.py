@@ -25,9 +25,6 @@ class ConsolidationSettings(SettingsSection):
     shadow: tuple[CeilingName, ...] = setting_field(
         (), "Safety ceilings that only log what they would have stopped.", per_space=True
     )
-
-
-class AgentSettings(SettingsSection):
     trust_level: int = setting_field(
         2, "How far agents are trusted; from 3 on they promote to identity without asking.", per_space=True, ge=0, le=5
     )
