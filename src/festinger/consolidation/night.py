@@ -33,12 +33,10 @@ SHARED = ""
 
 
 class NightStep(StrEnum):
-    SURVEY = "survey"
     REFLECT = "reflect"
     REWRITE = "rewrite"
     PROMOTE = "promote"
     RECONSIDER = "reconsider"
-    TUNE = "tune"
 
 
 class NightItemKind(StrEnum):

@@ -18,8 +18,6 @@ from festinger.memory.query import CauseSpan, load_causes
 
 GOAL_LIKE = 0.65
 IDENTITY_LIKE = 0.82
-IDENTITY = 0.85
-"""A center that only a person, or a trusted agent, may lift a memory above."""
 TRUSTED = 3
 LEARNING_RATE = 0.1
 REWARDS = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "contradicted": -1.0}
@@ -98,7 +96,8 @@ def _plan_promotion(
     context: NightContext, memory: Memory, stage: PromotionStage, causes: CauseSpan
 ) -> Sequence[PlannedChange]:
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
-    asks = after.center > IDENTITY and context.terms.trust_level < TRUSTED
+    bound = context.deps.proposals.terms(context.space).detectors.identity.threshold
+    asks = after.center > bound and context.terms.trust_level < TRUSTED
     return [
         PlannedChange(
             kind=NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED,

@@ -225,13 +225,13 @@ order by g.causes desc, g.name
 limit %(limit)s;
 
 -- name: insights_on
--- Insights that share at least two sources and half of the fewer with some.
+-- Insights that share at least two sources and a third of the fewer with some.
 select m.id from memory m
 join memory_link l on l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
 where m.kind = 'insight' and
 -- use: own
 group by m.id
-having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 2.0);
+having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 3.0);
 
 -- name: without_short_form
 -- Long memories without a short form, the heaviest first.

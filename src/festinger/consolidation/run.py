@@ -11,14 +11,13 @@ from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
-from festinger.consolidation.night import SHARED, NightDeps, NightStep, Q, find_night, planned_from_json
+from festinger.consolidation.night import NightDeps, NightStep, Q, find_night, planned_from_json
 from festinger.consolidation.promote import promote_units
 from festinger.consolidation.reconsider import reconsider_units
 from festinger.consolidation.reflect import reflect_units, rewrite_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
 from festinger.observability.metrics import NIGHTS, SAFETY_EVENTS
-from festinger.retrieval.agent_blend import learn_blends
 
 Report = Callable[[int, int, str], Awaitable[None]]
 """Receives how many steps are done, of how many, and the present one."""
@@ -72,8 +71,6 @@ async def _run_steps(context: NightContext, report: Report) -> None:
         async for unit in UNITS[step](context):
             await context.deps.yield_turn()
             await _run_unit(context, step, unit)
-    if night.agent == SHARED and only in ("", NightStep.TUNE) and not night.dry_run:
-        context.counts["tuned"] += len(await learn_blends(context.deps.retrieval, context.space))
 
 
 async def _survey(context: NightContext) -> None:

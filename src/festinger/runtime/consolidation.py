@@ -19,9 +19,7 @@ from festinger.llm.model import ModelPurpose
 if TYPE_CHECKING:
     from festinger.runtime.app import App
 
-CONSOLIDATE = "consolidate"
 DEEP_RUN = "deep_run"
-LIGHT_TICK = "light_tick"
 EACH_TEN_MINUTES = "*/10 * * * *"
 NIGHT_LIMIT = timedelta(minutes=30)
 
@@ -52,9 +50,9 @@ def register_nights(app: "App", deps: NightDeps) -> None:
         for space in app.directory.ids():
             await start_due_nights(app, space, trigger="importance", importance=deps.terms(space).importance)
 
-    app.jobs.register(CONSOLIDATE, consolidate, queue=Queue.SLEEP, schedule="consolidation.schedule")
+    app.jobs.register("consolidate", consolidate, queue=Queue.SLEEP, schedule="consolidation.schedule")
     app.jobs.register(DEEP_RUN, deep_run, queue=Queue.SLEEP, limit=NIGHT_LIMIT, low_value=True)
-    app.jobs.register(LIGHT_TICK, light_tick, queue=Queue.SLEEP, schedule=EACH_TEN_MINUTES, low_value=True)
+    app.jobs.register("light_tick", light_tick, queue=Queue.SLEEP, schedule=EACH_TEN_MINUTES, low_value=True)
 
 
 async def start_due_nights(app: "App", space: SpaceId, *, trigger: str, importance: float | None = None) -> None:
