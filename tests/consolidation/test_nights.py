@@ -21,6 +21,7 @@ from festinger.memory.edit import archive, edit
 from festinger.memory.model import DERIVED
 from festinger.runtime.consolidation import start_due_nights
 from festinger.services.nights import list_nights
+from festinger.services.nights import run_night as start
 
 GARDEN = [
     "Ann waters the garden at dawn",
@@ -320,6 +321,27 @@ async def test_the_jobs_run_one_night_at_a_time_for_each_agent(database_url: str
 
         assert (told.state, told.trigger) == ("done", "schedule")
         assert {"consolidate", "light_tick"} <= {each.name for each in at.app.jobs.periodic}
+
+
+@pytest.mark.requirement("C-11")
+async def test_a_night_that_nobody_ended_keeps_no_other_from_beginning_for_ever(database_url: str, tmp_path: Path):
+    async def stop(_done: int, _total: int, _note: str) -> None:
+        raise Killed
+
+    async with sleeping(database_url, tmp_path) as at:
+        await at.tell("Ann keeps bees")
+        lost = await at.begin()
+        with pytest.raises(AlreadyRunning):
+            await at.begin()
+        at.forward(timedelta(hours=7))
+        assert await find_due_agents(at.deps, MAIN_SPACE) == [""]
+        with pytest.raises(Killed):
+            await start(at.app, space=MAIN_SPACE, report=stop)
+        await at.night()
+
+        states = [each.state for each in await list_nights(at.app, space=MAIN_SPACE)]
+        assert states == ["done", "failed", "failed"]
+        assert (await report_night(at.deps, MAIN_SPACE, lost)).error == "It was not ended."
 
 
 @pytest.mark.requirement("C-45")

@@ -160,6 +160,7 @@ async def begin_night(
     """Create a night for a job to run; `more` are `dry_run` and `only_step`. Raises `AlreadyRunning`."""
     chosen = {"dry_run": False, "only_step": "", **more}
     night, at = deps.memory.new_uuid(), deps.memory.clock()
+    await transaction.run(Q["end_lost_nights"], space=space, id=None, at=at)
     row = await transaction.maybe(
         Q["begin_night"], space=space, id=night, agent=agent, trigger=trigger, at=at, **chosen
     )

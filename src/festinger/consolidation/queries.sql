@@ -43,6 +43,12 @@ values (%(space)s, %(id)s, %(agent)s, %(trigger)s, 'waiting', %(dry_run)s, %(onl
 on conflict (space_id, agent_id) where state in ('waiting', 'running') do nothing
 returning id;
 
+-- name: end_lost_nights
+-- Ends a night that was given up, and those that nobody has ended for long.
+update night set state = 'failed', finished_at = %(at)s, error = 'It was not ended.'
+where space_id = %(space)s and state in ('waiting', 'running')
+  and (id = %(id)s::uuid or started_at < %(at)s::timestamptz - interval '6 hours');
+
 -- name: mark_night_running
 -- Notes that a night began to work; nothing if it is over.
 update night set state = 'running' where space_id = %(space)s and id = %(id)s and state in ('waiting', 'running')
@@ -97,7 +103,7 @@ with owner as (
     select distinct coalesce(m.agent_id, '') as agent_id from memory m
     where m.space_id = %(space)s and m.status = 'active'
 ), last as (
-    select n.agent_id, max(n.finished_at) as at, bool_or(n.state in ('waiting', 'running')) as is_running
+    select n.agent_id, max(n.finished_at) as at, bool_or(n.state in ('waiting', 'running') and n.started_at > %(at)s::timestamptz - interval '6 hours') as is_running
     from night n where n.space_id = %(space)s and not n.dry_run
     group by n.agent_id
 )

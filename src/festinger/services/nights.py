@@ -50,5 +50,8 @@ async def run_night(
         return await start_night(app, space, agent=owner, dry_run=dry_run, only_step=step)
     async with app.store.transaction() as transaction:
         night = await begin_night(deps, transaction, space, agent=owner, dry_run=dry_run, only_step=step)
-    await run_to_end(deps, space, night, report=report)
+    try:
+        await run_to_end(deps, space, night, report=report)
+    finally:  # Somebody may have stopped it, and no job will go on with it.
+        await app.store.run(Q["end_lost_nights"], space=space, id=night, at=app.tools.clock())
     return night
