@@ -224,7 +224,7 @@ where %(covered)s::double precision is null or not exists (
     join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
         and l.undone_at is null and l.to_id = any(g.members)
     where d.space_id = %(space)s and d.kind = 'insight' and (d.status = 'active' or exists (
-        select from night_item i where i.space_id = d.space_id and i.memory_id = d.id and i.kind = 'learned'
+        select from night_item i where i.space_id = %(space)s and i.memory_id = d.id and i.kind = 'learned'
           and i.undone_at is not null))
     group by d.id having count(*) >= %(covered)s * cardinality(g.members))
 order by g.causes desc, g.name
