@@ -12,7 +12,7 @@ from festinger.consolidation.ceilings import WeightAction, find_band, limit_chan
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightDeps, NightItem, NightItemKind, NightStep, PlannedChange, Q, list_items
 from festinger.errors import NotFound, UndoBlocked
-from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.memory.annotate import annotate
 from festinger.memory.changes import BeliefUpdate, adjust_belief, changes_of, lock_existing_memories, lock_memory
 from festinger.memory.confidence import Weight, reinforce_weight, weaken_weight
@@ -24,7 +24,7 @@ from festinger.memory.model import Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
 from festinger.proposals.detectors.detector import finding_to_suggestion
-from festinger.proposals.detectors.patterns import ConsolidationPattern, identity_finding
+from festinger.proposals.detectors.patterns import identity_finding
 from festinger.proposals.sightings.intake import record_sighting_in
 from festinger.store.pool import NestedStore, Transaction
 
@@ -184,23 +184,11 @@ async def _move(
 
 async def _propose(context: NightContext, transaction: Transaction, held: Memory, change: PlannedChange) -> list[Item]:
     """Ask a person whether a memory may become part of who the agent is, with its causes as sightings."""
-    now, run = context.deps.memory.clock(), str(context.night.id)
-    pattern = ConsolidationPattern(
-        memory=held.id,
-        weight=held.weight,
-        gain=change.gain,
-        at=now,
-        run=run,
-        agent=context.agent,
-        episodes=change.evidence,
-    )
-    asked = finding_to_suggestion(identity_finding(pattern))
     ids = [UUID(each) for each in change.evidence]
-    for row in await transaction.all(Q["sightings_by_id"], space=context.space, ids=ids):
-        agent, session = AgentId(row["agent_id"]), SessionId(row["session_id"])
-        because = cause(agent=agent, session=session, origin=Origin.JOB, at=row["at"])
-        said = replace(asked, cause=because, at=row["at"], source=f"{SOURCE}:{held.id}:{row['id']}")
-        await record_sighting_in(context.deps.proposals, transaction, context.space, said)
+    causes = await transaction.all(Q["sightings_by_id"], space=context.space, ids=ids)
+    for each in causes:
+        found = identity_finding(held.id, gain=change.gain, causes=len(causes), cause=each)
+        await record_sighting_in(context.deps.proposals, transaction, context.space, finding_to_suggestion(found))
     return [(NightItemKind.PROPOSED, held.id, None)]
 
 
@@ -214,11 +202,10 @@ async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, i
         named = next((each for each in items if each.change == item), None)
         if item is not None and named is None:
             raise NotFound(f"Night `{night}` has no item `{item}`.")
-        chosen = [
-            each
-            for each in items
-            if not each.is_undone and each.kind is not NightItemKind.PROPOSED and (named is None or _goes(each, named))
-        ]
+        chosen = [each for each in items if not each.is_undone and each.kind is not NightItemKind.PROPOSED]
+        if named is not None:
+            unit = named.unit_key if named.kind is NightItemKind.LEARNED else None
+            chosen = [each for each in chosen if each == named or each.unit_key == unit]
         await lock_existing_memories(transaction, space, [each.memory for each in chosen])
         for each in reversed(chosen):
             await _undo_item(deps, transaction, space, each, by=by, own={one.change for one in items})
@@ -229,11 +216,6 @@ async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, i
             transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload
         )
     return len(chosen)
-
-
-def _goes(item: NightItem, named: NightItem) -> bool:
-    """Whether an item goes with one that is named."""
-    return item == named or (named.kind is NightItemKind.LEARNED and item.unit_key == named.unit_key)
 
 
 async def _undo_item(

@@ -71,6 +71,10 @@ class NightContext:
         return AgentId(self.night.agent) if self.night.agent else None
 
     @property
+    def unfinished(self) -> int:
+        return self.counts["left_over"] + self.counts["failed"]
+
+    @property
     def scope(self) -> Scope:
         return Scope(space=self.space, agent=self.agent or DEFAULT_AGENT, session=NO_SESSION)
 

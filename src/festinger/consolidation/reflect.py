@@ -85,19 +85,15 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
     recent = await context.load("recent", kinds=list(BASE), thoughts=list(THOUGHTS), limit=RECENT)
     if len(recent) < FEWEST_SOURCES:
         return
-    key, before = unit_key("questions", recent), _count_unfinished(context)
+    key, before = unit_key("questions", recent), context.unfinished
     for question in await _ask_questions(context, key, recent):
         hits = await _recall_sources(context, question)
         if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
             yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
-    if _count_unfinished(context) == before and not context.night.dry_run:
+    if context.unfinished == before and not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
             await context.write_unit(transaction, NightStep.REFLECT.value, key)
-
-
-def _count_unfinished(context: NightContext) -> int:
-    return context.counts["left_over"] + context.counts["failed"]
 
 
 async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[str]:

@@ -33,11 +33,7 @@ MOST_GROUPS = 20
 """Groups that a night shows."""
 
 
-async def null_report(_done: int, _total: int, _note: str) -> None:
-    """For callers that show no progress."""
-
-
-async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Report = null_report) -> None:
+async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Report | None = None) -> None:
     """Run a night to its end, or go on with one that was killed; one that is over stays as it is."""
     if await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is None:
         return
@@ -61,12 +57,13 @@ async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Rep
     await _finish(context, error)
 
 
-async def _run_steps(context: NightContext, report: Report) -> None:
+async def _run_steps(context: NightContext, report: Report | None) -> None:
     await _survey(context)
     night, only = context.night, context.night.only_step
     wanted = [step for step in UNITS if only in ("", step.value)]
     for done, step in enumerate(wanted):
-        await report(done, len(wanted), step.value)
+        if report is not None:
+            await report(done, len(wanted), step.value)
         await context.deps.store.run(Q["enter_step"], space=context.space, id=night.id, step=step.value)
         async for unit in UNITS[step](context):
             await context.deps.yield_turn()
