@@ -11,7 +11,8 @@ from tests.jobs.deps import drain, rows
 
 from festinger.consolidation import apply
 from festinger.consolidation.apply import undo_night
-from festinger.consolidation.night import find_due_agents
+from festinger.consolidation.context import NightContext
+from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, find_due_agents, find_night
 from festinger.consolidation.reflect import InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
@@ -166,6 +167,37 @@ async def test_one_item_of_a_night_is_undone_with_what_its_unit_did_and_the_rest
         facts = await at.memories("fact")
         assert {each.weight for each in facts if each.cause_count > 1} == {facts[0].weight}
         assert [each.compressed for each in facts if each.compressed] == ["the garden"]
+
+
+@pytest.mark.requirement("C-16")
+async def test_an_insight_that_learning_replaced_is_back_after_the_undo(database_url: str, tmp_path: Path):
+    first, second = "The garden of Ann has an old well", "The garden of Ann has a new well"
+    texts = iter([first, second])
+    async with sleeping(database_url, tmp_path) as at:
+        notes = [
+            f"{verb} the garden of Ann has a {age} well" for age in ("old", "new") for verb in ("Ben says", "Carl saw")
+        ]
+        known = [(await at.tell(note)).memory for note in notes]
+        cites = tuple(str(each.id) for each in known if each)
+        change = PlannedChange(kind=NightItemKind.LEARNED, text=first, text_kind="insight", cites=cites)
+        nights = []
+        for _ in range(2):
+            context = await open_context(at)
+            plan = [replace(change, text=next(texts))]
+            await apply.apply_plan(context, NightStep.REFLECT, f"unit:{len(nights)}", plan)
+            nights.append(context.night.id)
+            at.forward()
+        assert [each.content for each in await at.memories("insight")] == [second]
+        await undo_night(at.deps, MAIN_SPACE, nights[1], by="ada")
+
+        assert [each.content for each in await at.memories("insight")] == [first]
+
+
+async def open_context(at: Sleeper) -> NightContext:
+    night = await find_night(at.deps, MAIN_SPACE, await at.begin(agent=f"n{at.hands.now.day}"))
+    terms = at.deps.terms(MAIN_SPACE)
+    shared = replace(night, agent="")
+    return NightContext(deps=at.deps, space=MAIN_SPACE, night=shared, model=None, terms=terms, until=1e9)
 
 
 @pytest.mark.requirement("C-16")

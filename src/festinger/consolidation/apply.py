@@ -102,6 +102,7 @@ async def _follow_up(
         known = replace(change, kind=NightItemKind.CITED, memory=str(memory), notes={})
         return await _annotate(context, transaction, known)
     items: list[Item] = [(NightItemKind.LEARNED, memory, None)]
+    items += [(NightItemKind.SUPERSEDED, learned.superseded[0], learned.change)] if learned.superseded else []
     context.counts["made"] += 1
     context.derived += 1
     if change.replaces:
