@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking, with_model
@@ -180,7 +181,7 @@ async def test_an_insight_that_learning_replaced_is_back_after_the_undo(database
         known = [(await at.tell(note)).memory for note in notes]
         cites = tuple(str(each.id) for each in known if each)
         change = PlannedChange(kind=NightItemKind.LEARNED, text=first, text_kind="insight", cites=cites)
-        nights = []
+        nights: list[UUID] = []
         for _ in range(2):
             context = await open_context(at)
             plan = [replace(change, text=next(texts))]

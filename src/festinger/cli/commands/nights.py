@@ -30,7 +30,7 @@ async def consolidate(
     of: Annotated[str | None, typer.Option("--of", help="Memories of this agent; without it, the shared ones.")] = None,
     step: Annotated[str, typer.Option("--step", help="This step alone.")] = "",
 ) -> None:
-    """Run a night now: insights, promotions, and what lost its ground.
+    """Run a night now: insights and promotions.
 
     Example: festinger consolidate --dry-run
     """
@@ -52,7 +52,7 @@ async def show_nights(
     undo: Annotated[bool, typer.Option("--undo", help="Take the night back.")] = False,
     item: Annotated[str | None, typer.Option("--item", help="Take back only this item of it.")] = None,
 ) -> None:
-    """Nights and what they did, the newest first; with an id one night, which `--undo` takes back.
+    """What nights did; read one, or take it back.
 
     Example: festinger nights 018f3a5e --undo
     """
