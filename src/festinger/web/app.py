@@ -37,10 +37,10 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine
+    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine
     from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
 
-    api = (admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine)
+    api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
     pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 

@@ -1,35 +1,21 @@
-"""Would a memory become part of who the agent is?"""
+"""What is proposed of a memory that would become part of who the agent is."""
 
 from uuid import UUID
 
-import pytest
 from tests.proposals.detectors.finding import MONDAY
 
-from festinger.ids import MemoryId
-from festinger.memory.confidence import Weight
-from festinger.proposals.detectors.patterns import ConsolidationPattern, crosses_bound, identity_finding
+from festinger.proposals.detectors.detector import finding_to_suggestion
+from festinger.proposals.detectors.patterns import identity_finding
 from festinger.proposals.model import ProposalType
 
 
-def pattern(alpha: float, *, gain: float = 5.0) -> ConsolidationPattern:
-    return ConsolidationPattern(
-        memory=MemoryId(UUID(int=1)),
-        weight=Weight(alpha=alpha, beta=4.0),
-        gain=gain,
-        at=MONDAY,
-        run="night",
-        episodes=("e1", "e2"),
-    )
-
-
-@pytest.mark.parametrize(("alpha", "passes"), [(22.5, True), (10.0, False), (60.0, False)])
-def test_only_a_gain_that_crosses_the_bound_asks_a_person(alpha: float, passes: bool):
-    assert crosses_bound(pattern(alpha), bound=0.85) is passes
-
-
-def test_what_is_proposed_names_the_memory_and_the_gain():
-    found = identity_finding(pattern(22.5, gain=2.0))
+def test_what_is_proposed_names_the_memory_and_the_gain_for_each_of_its_causes():
+    said = {"id": UUID(int=2), "agent_id": "a", "session_id": "s1", "at": MONDAY}
+    found = identity_finding(UUID(int=1), gain=2.0, causes=12, cause=said)
 
     assert (found.category, found.scope, found.type) == ("knowledge", "identity", ProposalType.IDENTITY_PROMOTION)
     assert found.payload == {"memory_id": str(UUID(int=1)), "gain": 2.0}
-    assert found.evidence["episodes"] == ["e1", "e2"]
+    assert found.evidence == {"memories": [str(UUID(int=1))]}
+    assert found.why.startswith("12 causes")
+    cause = finding_to_suggestion(found).cause
+    assert (cause.agent, cause.session, cause.day) == ("a", "s1", MONDAY.date())

@@ -8,17 +8,15 @@ that people keep mentioning. Each further strike, loop or session is one more si
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 from festinger.errors import NotFound
 from festinger.events.event import Event
-from festinger.ids import AgentId, Cause, MemoryId, SessionId, SpaceId
+from festinger.ids import Cause, MemoryId, SessionId, SpaceId
 from festinger.memory.censors.censor import Censor, CensorAction
 from festinger.memory.censors.edit import lock_censor
-from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.outcomes.stats import contradicting_causes
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
@@ -110,39 +108,21 @@ def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorF
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConsolidationPattern:
-    """A memory that consolidation would reinforce, and by how much."""
-
-    memory: MemoryId
-    weight: Weight
-    gain: float
-    at: datetime
-    run: str
-    """The consolidation run that found it."""
-    agent: AgentId | None = None
-    episodes: tuple[str, ...] = ()
-
-
-def crosses_bound(pattern: ConsolidationPattern, *, bound: float) -> bool:
-    """Whether the gain lifts a memory over the bound; one already beyond it needs no approval."""
-    return pattern.weight.center <= bound < reinforce_weight(pattern.weight, pattern.gain).center
-
-
-def identity_finding(pattern: ConsolidationPattern) -> DetectorFinding:
+def identity_finding(memory: UUID, *, gain: float, causes: int, cause: Mapping[str, Any]) -> DetectorFinding:
+    """Propose that a memory becomes part of who the agent is, on behalf of one of the causes that said it."""
     return DetectorFinding(
         by=DetectorName.IDENTITY,
         category="knowledge",
         scope="identity",
-        what=f"Hold memory {pattern.memory} as part of who the agent is",
-        why=f"It held in {len(pattern.episodes)} episodes, and would be held more deeply than by itself it may.",
-        at=pattern.at,
-        agent=pattern.agent,
-        session=f"consolidation:{pattern.run}",
-        source=f"consolidation:{pattern.run}:{pattern.memory}",
+        what=f"Hold memory {memory} as part of who the agent is",
+        why=f"{causes} causes said it, and it would be held more deeply than by itself it may.",
+        at=cause["at"],
+        agent=cause["agent_id"],
+        session=cause["session_id"],
+        source=f"consolidation:{memory}:{cause['id']}",
         type=ProposalType.IDENTITY_PROMOTION,
-        payload={"memory_id": str(pattern.memory), "gain": pattern.gain},
-        evidence={"memories": [str(pattern.memory)], "episodes": list(pattern.episodes)},
+        payload={"memory_id": str(memory), "gain": gain},
+        evidence={"memories": [str(memory)]},
     )
 
 
