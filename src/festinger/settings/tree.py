@@ -267,6 +267,16 @@ class ProxySettings(SettingsSection):
     loop: LoopSettings = setting_field(LoopSettings(), "Loops of an agent and of a reply.")
 
 
+class AgentSettings(SettingsSection):
+    window_tokens: int = setting_field(
+        8192,
+        "Tokens that the model of `chat` reads and writes in a turn; the oldest turns leave first.",
+        ge=1024,
+        le=2_000_000,
+        per_space=True,
+    )
+
+
 class BenchSettings(SettingsSection):
     data: str = setting_field("", "Folder in which data sets for measuring lie.")
     repeat: int = setting_field(3, "Runs of a timing suite.", ge=1, le=100)
@@ -299,4 +309,5 @@ class Settings(SettingsSection):
     outcomes: OutcomesSettings = OutcomesSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     proposals: ProposalsSettings = ProposalsSettings()
+    agent: AgentSettings = AgentSettings()
     bench: BenchSettings = BenchSettings()
