@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from tests.jobs.deps import rows
 from tests.runtime.server import given
 
@@ -14,9 +15,10 @@ import festinger
 from festinger.agent.mind import SECOND_THOUGHT, Agent, ChooseModel, LessonDraft, System2Answer
 from festinger.errors import AlreadyRunning, ProviderDown, StoreDown
 from festinger.ids import AgentId, Scope, SessionId
+from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import MessageRole, ModelPurpose
 from festinger.llm.providers.scripted import FailStep, ScriptedProvider, scripted_model
-from festinger.services.agent import last_session, open_mind
+from festinger.services.agent import find_local_model, last_session, open_mind
 
 
 @pytest.fixture(autouse=True)
@@ -231,3 +233,64 @@ async def test_a_chat_goes_on_where_the_last_one_ended(database_url: str, tmp_pa
     assert session == "chat:1"
     assert texts[:2] == ["Good morning to you, dear agent.", "Hello."]
     assert {row["state"] for row in episodes} == {"closed"}
+
+
+@asynccontextmanager
+async def serving(**answers: Any) -> AsyncIterator[str]:
+    """A model server that answers these paths."""
+
+    async def answer(request: web.Request) -> web.Response:
+        found = answers.get(request.path.strip("/").replace("/", "_"))
+        if callable(found):
+            found = found(await request.json())
+        return web.json_response(found) if found is not None else web.Response(status=404)
+
+    pages = web.Application()
+    pages.router.add_route("*", "/{anything:.*}", answer)
+    runner = web.AppRunner(pages, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+OLLAMA = {
+    "api_ps": {"models": []},
+    "api_tags": {"models": [{"name": "nomic-embed-text"}, {"name": "llama3.2"}]},
+    "api_show": lambda asked: {"capabilities": ["embedding" if "embed" in asked["model"] else "completion"]},
+    "v1_models": {"data": [{"id": "other"}]},
+}
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (OLLAMA, "ollama:llama3.2@{base}"),
+        ({**OLLAMA, "api_ps": {"models": [{"name": "qwen3"}]}}, "ollama:qwen3@{base}"),
+        ({"v1_models": {"data": [{"id": "mistral"}, {"id": "phi"}]}}, "openai:mistral@{base}/v1"),
+        ({"v1_models": {"data": []}}, ""),
+        ({"api_tags": ["nonsense"], "v1_models": "nonsense"}, ""),
+    ],
+)
+async def test_a_chat_talks_with_the_model_that_is_already_there(
+    database_url: str, tmp_path: Path, answers: dict[str, Any], expected: str
+):
+    async with serving(**answers) as base:
+        settings = {**given(tmp_path), "proxy": {"upstream": base}}
+        async with festinger.open(settings, database=database_url) as memory:
+            app = memory._app
+            await find_local_model(app)
+            model = await app.model(ModelPurpose.CHAT, ModelCaller())
+
+    assert app.own_model.setting == expected.format(base=base)
+    assert (model.name if model else "") == expected.partition("@")[0]
+
+
+async def test_a_model_elsewhere_is_not_used_unless_it_is_named(database_url: str, tmp_path: Path):
+    settings = {**given(tmp_path), "proxy": {"upstream": "https://models.example"}}
+    async with festinger.open(settings, database=database_url) as memory:
+        await find_local_model(memory._app)
+
+    assert memory._app.own_model.setting == ""

@@ -90,7 +90,11 @@ class LlmSettings(SettingsSection):
     )
     resolve: str = setting_field("", "Model that resolves conflicts.", per_space=True)
     judge: str = setting_field("auto", "Model that judges two statements; `auto` as above.", per_space=True)
-    chat: str = setting_field("", "Model that the agent talks with.", per_space=True)
+    chat: str = setting_field(
+        "",
+        "Model that the agent talks with; empty for the one at the proxy's upstream, if it is local.",
+        per_space=True,
+    )
     system2: str = setting_field("", "Model for slow, careful thought.", per_space=True)
     timeout_s: int = setting_field(120, "Longest a model call may take.", ge=1, le=3600)
     max_parallel: int = setting_field(4, "Model calls at once, per provider.", ge=1, le=256)

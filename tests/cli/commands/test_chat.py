@@ -10,6 +10,11 @@ import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
 
+@pytest.fixture(autouse=True)
+def _no_model_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FESTINGER_PROXY__UPSTREAM", "http://127.0.0.1:1")
+
+
 def script(home: Path, *answers: str) -> dict[str, str]:
     file = home / "answers.jsonl"
     file.write_text("\n".join(json.dumps(answer) for answer in answers), encoding="utf-8")
@@ -83,9 +88,9 @@ def test_a_person_at_a_terminal_sees_who_it_is_and_ends_with_ctrl_d(shell: Shell
     running = shell.process("chat", "--new", environment=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
-        first = read_until(ours, "answers.")
+        first = read_until(ours, "answers.", ">")
         os.write(ours, b"Where do I live?\r")
-        reply = read_until(ours, "/why 1")
+        reply = read_until(ours, "/why 1", ">")
         os.write(ours, b"\x04")
         assert running.wait(timeout=PATIENCE_S) == 0
     finally:
@@ -98,10 +103,10 @@ def test_a_person_at_a_terminal_sees_who_it_is_and_ends_with_ctrl_d(shell: Shell
     assert "You live in Lisgate." in reply
 
 
-def read_until(terminal: int, wanted: str) -> str:
-    """What a terminal shows, up to some words."""
+def read_until(terminal: int, wanted: str, prompt: str) -> str:
+    """What a terminal shows, up to some words and the next prompt."""
     seen = ""
-    while wanted not in seen:
+    while prompt not in seen.partition(wanted)[2]:
         ready, _, _ = select.select([terminal], [], [], PATIENCE_S)
         assert ready, f"the terminal shows no {wanted!r}: {seen}"
         seen += os.read(terminal, 65536).decode(errors="replace")

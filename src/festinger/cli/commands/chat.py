@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 SHOWN_CHARS = 100
-SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` lets a local model answer."
+SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
 
 
 def register(app: typer.Typer) -> None:
@@ -64,13 +64,15 @@ async def chat(
 async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
     from festinger.client.memory import Memory
     from festinger.ids import AgentId, Scope, SessionId
-    from festinger.services.agent import SESSIONS, last_session, open_mind
+    from festinger.services.agent import SESSIONS, find_local_model, last_session, open_mind
 
     space, agent = context.space_in(app), AgentId(context.agent)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
     before = None if new else await last_session(app, scope)
     if before is not None:
         scope = Scope(space=space, agent=agent, session=before)
+    if not app.settings.for_space(space).llm.chat:
+        await find_local_model(app)
     mind = await stack.enter_async_context(open_mind(app, scope))
     memory = Memory(space=space, agent=agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
@@ -172,7 +174,7 @@ class ChatTerminal:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
             told.append(f"learned: {said}")
         if cycle.action == "remembered" and self.mind.cycles == 1:
-            told.append(f"no model is set; {SET_MODEL}")
+            told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
     async def _command(self, line: str) -> bool:
@@ -302,9 +304,7 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
         lines.append(
             f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
         )
-    lines.append(
-        f"{model.name} answers." if model else f"No model is set, so answers come from memory alone. {SET_MODEL}"
-    )
+    lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
 
 
