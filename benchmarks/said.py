@@ -107,7 +107,8 @@ class Chat:
         for turn in item["turns"]:
             if isinstance(turn, str):
                 headers = await self.say(history, turn)
-                sessions.append(headers["X-Festinger-Session"].partition(";")[0])
+                # Without it the request went through untouched, and taught nothing.
+                sessions.append(headers.get("X-Festinger-Session", "").partition(";")[0])
             else:
                 history = []
         return list(dict.fromkeys(sessions))
@@ -260,9 +261,11 @@ async def _served(
     try:
         async with throw_away_home(folder, stopwatch=bench.stopwatch) as home:
             program = serving(home, upstream_port=runner.addresses[0][1])
-            # A stub that only says yes is no model that could read for us; the scripted one does not judge.
-            unset = ["FESTINGER_LLM__JUDGE", *([] if readable else ["FESTINGER_LLM__WRITE"])]
-            program = replace(program, environment={**program.environment, **dict.fromkeys(unset, "")})
+            # A stub that only says yes is no model that could read for us; the scripted one does not judge. It is named,
+            # because `auto` reads for so many turns an hour as people say, not for what they say in weeks.
+            writer = f"openai:m@http://{HOST}:{runner.addresses[0][1]}/v1" if readable else ""
+            models = {"FESTINGER_LLM__JUDGE": "", "FESTINGER_LLM__WRITE": writer}
+            program = replace(program, environment={**program.environment, **models})
             async with (
                 running(program, core=None, stopwatch=bench.stopwatch),
                 aiohttp.ClientSession(

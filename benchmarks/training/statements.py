@@ -12,8 +12,10 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,13 @@ STEPS = 400
 RATE = 0.5
 SMALLEST = 0.05
 """Weights below this are not written."""
+
+LED_IN = 0.4
+LEADS = (
+    "by the way ", "by the way, ", "btw ", "btw, ", "also ", "also, ", "ps ", "p.s. ", "fyi ", "fyi, ", "oh and ", "just so you know ",
+    "just so you know, ", "for context ", "for context: ", "for the record ", "one more thing: ", "hey, ", "hi! ", "ok so ", "well ",
+    "well, ", "quick note: ", "as you know ", "I should mention that ", "note that ",
+)  # fmt: skip
 
 Vector = NDArray[np.float64]
 Rows = list[tuple[frozenset[str], int, int]]
@@ -51,8 +60,14 @@ def read_rows() -> Rows:
 
 
 def export_clauses() -> Iterator[dict[str, object]]:
+    """Every clause as the encoder reads it; some that begin a message once more behind a lead-in."""
+    chance = Random(0)
     for clause, message, label, fold in labeled_clauses():
         yield {"text": encoder_text(clause, message), "label": label, "fold": fold}
+        if clause.start == 0 and chance.random() < LED_IN:
+            lead = chance.choice(LEADS)
+            led = replace(clause, start=len(lead))
+            yield {"text": encoder_text(led, lead + message), "label": label, "fold": fold}
 
 
 def _is_kept(start: int, end: int, spans: list[tuple[int, int]]) -> bool:

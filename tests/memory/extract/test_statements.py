@@ -2,14 +2,13 @@
 
 import pytest
 
-from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.clauses import split_clauses, strip_markers
 from festinger.memory.extract.statements import (
     asks_to_remember,
     classify_kind,
     is_task,
     read_statements,
     resolve_pronoun,
-    strip_markers,
 )
 from festinger.memory.model import Kind
 

@@ -45,6 +45,19 @@ _ASKING = re.compile(
 )
 _DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
+_MARKER = re.compile(
+    r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|oh|ah|hey|hi|hello|hmm+|yeah|yes|yep|yup|no|nope"
+    r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
+    r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
+    r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"
+    r"|earlier))?|to\s+be\s+clear|like\s+i\s+said|quick\s+(?:note|one|thing|update)|one\s+(?:more\s+)?thing|good\s+to\s+know"
+    r"|since(?=\s+(?:i|we|my|our|the|it|they|he|she|you|there)\b)|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
+    r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
+    re.IGNORECASE,
+)
+"""Lead-ins before a statement that are not part of it."""
+_NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
+"""Lead-ins only before a comma or colon: `no peanuts` and `update the docs` are statements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +74,18 @@ class Clause:
     """The preceding sentence."""
     head: str = ""
     """The text before the first colon, if the clause comes after it."""
+
+
+def strip_markers(text: str) -> str:
+    """Strip lead-ins from a clause, unless there is nothing else."""
+    rest = text
+    while match := _MARKER.match(rest):
+        ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
+        left = rest[match.end() :]
+        if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark):
+            break
+        rest = left
+    return rest.strip()
 
 
 def split_clauses(message: str) -> list[Clause]:

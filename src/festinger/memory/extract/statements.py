@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from festinger.judge.rules.slots import find_verb
 from festinger.memory.extract.classifier import ClauseEncoder, statement_probabilities
-from festinger.memory.extract.clauses import Clause, split_clauses, split_words
+from festinger.memory.extract.clauses import Clause, split_clauses, split_words, strip_markers
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_heartbeat, is_question, is_transient
 from festinger.text.secrets import MARK
@@ -36,24 +36,11 @@ _ASKED = re.compile(
 )
 _ASKS = re.compile(r"\b(?:remember|note|mind|forget|record|save|memory)\b", re.IGNORECASE)
 LONGEST_ASKING = 8_000
-_MARKER = re.compile(
-    r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|oh|ah|hey|hi|hello|hmm+|yeah|yes|yep|yup|no|nope"
-    r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
-    r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
-    r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"
-    r"|earlier))?|to\s+be\s+clear|like\s+i\s+said|quick\s+(?:note|one|thing|update)|one\s+(?:more\s+)?thing|good\s+to\s+know"
-    r"|since(?=\s+(?:i|we|my|our|the|it|they|he|she|you|there)\b)|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
-    r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
-    re.IGNORECASE,
-)
-"""Lead-ins before a statement that are not part of it."""
 _TRAILER = re.compile(
     r"[\s,]{1,3}(?:btw|by\sthe\sway|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]{0,3}$",
     re.IGNORECASE,
 )
 """Trailers after a statement that are not part of it."""
-_NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
-"""Lead-ins only before a comma or colon: `no peanuts` and `update the docs` are statements."""
 _DECIDED = re.compile(
     r"\b(?:we|i|they|the\s+team)(?:\s+have|'ve|\s+all)?\s+(?:decided|agreed|settled\s+on|chose|concluded)\b"
     r"|\bthe\s+decision\s+is\b|\b(?:let's|we(?:'ll|\s+will))\s+go\s+with\b",
@@ -143,18 +130,6 @@ def may_state(clause: Clause, *, is_asked: bool) -> bool:
     if len(split_words(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
     return is_asked or not (MARK.decode() in bare or is_task(bare))
-
-
-def strip_markers(text: str) -> str:
-    """Strip lead-ins from a clause, unless there is nothing else."""
-    rest = text
-    while match := _MARKER.match(rest):
-        ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
-        left = rest[match.end() :]
-        if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark):
-            break
-        rest = left
-    return rest.strip()
 
 
 def classify_kind(text: str) -> Kind:
