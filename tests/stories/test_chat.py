@@ -20,7 +20,7 @@ EVENING = (
     "I work as a nurse in Bergen and my shifts are long",
     "what helps against tired feet?",
     "thanks, that sounds good",
-    "by the way, I'm allergic to walnuts",
+    "by the way I'm allergic to walnuts",
     "can you suggest something I could bake on Sunday?",
     "hm, not too sweet please",
     "our dog is called Pepper and he eats everything",
