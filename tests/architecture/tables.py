@@ -1,6 +1,7 @@
 """Which room owns which table, and which tables belong to no space."""
 
 OWNERS = {
+    "agent_cycle": "agent",
     "space": "store",
     "config": "store",
     "api_key": "store",

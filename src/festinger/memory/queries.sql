@@ -635,20 +635,56 @@ where m.space_id = %(space)s
 order by m.seq desc
 limit %(limit)s;
 
--- name: brief
--- The active memories of an agent, its own and the shared ones, by section, the heaviest of each.
+-- part: section_and_place
+-- The section of a memory in a brief, and its place there: the heaviest first.
+select m.*, kind_of.section,
+    row_number() over (partition by kind_of.section order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc,
+        m.cause_count desc, m.seq desc) as place
+from m
+cross join lateral (select case when m.immutable then 'boundary' when 'goal' = any(m.tags) then 'goal'
+    when 'decision' = any(m.tags) then 'decision' when m.kind = 'preference' then 'preference'
+    when m.kind = 'procedural' then 'rule' else 'known' end as section) as kind_of
+
+-- name: brief_of_newest
+-- The heaviest memories of each section of an agent, its own and the shared ones, among the newest that are marked, that
+-- are preferences and rules, and of any kind.
+with m as (
+    select distinct on (m.id) m.* from (
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
+        and (m.immutable or m.tags && array['goal', 'decision']) order by m.seq desc limit %(newest)s)
+    union all
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
+        and (m.immutable or m.tags && array['goal', 'decision']) order by m.seq desc limit %(newest)s)
+    union all
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
+        and m.kind in ('preference', 'procedural') order by m.seq desc limit %(newest)s)
+    union all
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
+        and m.kind in ('preference', 'procedural') order by m.seq desc limit %(newest)s)
+    union all
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
+        and m.kind <> 'narrative' order by m.seq desc limit %(newest)s)
+    union all
+    (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
+        and m.kind <> 'narrative' order by m.seq desc limit %(newest)s)
+    ) as m
+)
 select * from (
-    select m.*, kind_of.section,
-        row_number() over (partition by kind_of.section order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc,
-            m.cause_count desc, m.seq desc) as place
-    from memory m
-    cross join lateral (select case when m.immutable then 'boundary' when 'goal' = any(m.tags) then 'goal'
-        when 'decision' = any(m.tags) then 'decision' when m.kind = 'preference' then 'preference'
-        when m.kind = 'procedural' then 'rule' else 'known' end as section) as kind_of
+    -- use: section_and_place
+) as m
+where m.place <= %(limit)s
+order by m.section, m.place;
+
+-- name: brief_of_topic
+-- The heaviest memories of each section about a topic.
+with m as (
+    select m.* from memory m
     where m.space_id = %(space)s and m.status = 'active' and m.kind <> 'narrative'
       and (m.agent_id is null or m.agent_id = %(agent)s)
-      and (%(topic)s::text is null or m.subject_key = %(subject)s
-        or m.content_tsv @@ websearch_to_tsquery(m.language, %(topic)s))
+      and (m.subject_key = %(subject)s or m.content_tsv @@ websearch_to_tsquery(m.language, %(topic)s))
+)
+select * from (
+    -- use: section_and_place
 ) as m
 where m.place <= %(limit)s
 order by m.section, m.place;

@@ -195,10 +195,12 @@ async def page_memories(
 
 
 async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, limit: int) -> dict[str, list[Memory]]:
-    """Load the heaviest active memories of each section, about a topic or any. Raises `StoreDown`."""
-    rows = await deps.store.all(
-        Q["brief"], space=scope.space, agent=scope.agent, topic=topic, subject=subject_key(topic), limit=limit
-    )
+    """Load the heaviest active memories of each section, about a topic or of the newest. Raises `StoreDown`."""
+    agent = {"space": scope.space, "agent": scope.agent, "limit": limit}
+    if topic:
+        rows = await deps.store.all(Q["brief_of_topic"], topic=topic, subject=subject_key(topic), **agent)
+    else:
+        rows = await deps.store.all(Q["brief_of_newest"], newest=NEWEST, **agent)
     found: dict[str, list[Memory]] = {}
     for row in rows:
         found.setdefault(row["section"], []).append(memory_from_row(row))
@@ -295,6 +297,8 @@ async def load_history(deps: MemoryDeps, scope: Scope, memory: UUID) -> History:
 
 
 MOST_SIGHTINGS = 200
+NEWEST = 500
+"""Memories of a kind among which the heaviest are looked for where there is no topic: a brief reads no whole table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from festinger.judge.pair_model import OnnxPairModel
 from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import reader_path as relation_reader
 from festinger.llm.endpoint import AUTO
+from festinger.llm.model import ModelPurpose
 from festinger.memory.extract.classifier import reader_path as statement_reader
 from festinger.memory.jobs import REEMBED
 from festinger.memory.reembed import ReembedProgress, count_by_model, measure_progress
@@ -184,8 +185,10 @@ class LastClientModel:
             self.setting = f"{provider}:{model}@{address}"
 
     def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:
-        """Return the settings with `auto` replaced by the current client model, or by none."""
-        if getattr(settings, purpose) != AUTO:
+        """Return the settings with `auto` replaced by the current client model, or by none; a chat without a model of
+        its own has it too."""
+        named = getattr(settings, purpose)
+        if named != AUTO and (named or purpose != ModelPurpose.CHAT):
             return settings
         calls = min(settings.max_calls_per_hour, CALLS_PER_HOUR)
         return settings.model_copy(update={purpose: self.setting, "max_calls_per_hour": calls})

@@ -81,6 +81,8 @@ class MemoryFetchResult:
     """Recall id under which the reasons can be looked up."""
     failed: str = ""
     """Class of the error, if there was no answer."""
+    evidence: float = 0.0
+    """Of the best memory."""
 
 
 NOTHING = MemoryFetchResult()
@@ -95,9 +97,11 @@ class RecollectResult:
     """Notes shown: memories by their ids, facts of the world as `concept [dimension] parent`."""
     recall: str = ""
     """Recall id under which outcomes can be reported; empty if memory was not asked."""
+    evidence: float = 0.0
+    """Of the best memory, from 0 to 1; for callers in this process."""
 
     def as_json(self) -> dict[str, Any]:
-        return record_json(self)
+        return record_json(self, hide=("evidence",))
 
 
 async def recollect(
@@ -133,7 +137,9 @@ async def recollect(
     memories = [UUID(note.id) for note in block.notes if note.kind == MEMORY]
     if memories:
         app.afterwards.write(_record_shown(app, scope, memories, recall_id=UUID(recalled.recall)))
-    return RecollectResult(text=block.text, ids=tuple(note.id for note in block.notes), recall=recalled.recall)
+    return RecollectResult(
+        text=block.text, ids=tuple(note.id for note in block.notes), recall=recalled.recall, evidence=recalled.evidence
+    )
 
 
 async def _recollect_world(app: App, scope: Scope, texts: Sequence[SourceText]) -> Recollection:
@@ -188,7 +194,8 @@ async def _recall_memories(
         standing = await load_standing_notes(app.recall.deps, scope)
         known = {*exclude, *(item.id for item in items)}
         items = await _select_applicable(reader, cue, [*items, *(each for each in standing if each.id not in known)])
-    return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id))
+    evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
+    return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id), evidence=evidence)
 
 
 async def _select_applicable(

@@ -91,7 +91,11 @@ class LlmSettings(SettingsSection):
     )
     resolve: str = setting_field("", "Model that resolves conflicts.", per_space=True)
     judge: str = setting_field("auto", "Model that judges two statements; `auto` as above.", per_space=True)
-    chat: str = setting_field("", "Model that the agent talks with.", per_space=True)
+    chat: str = setting_field(
+        "",
+        "Model that the agent talks with; empty for the one at the proxy's upstream, if it is local.",
+        per_space=True,
+    )
     system2: str = setting_field("", "Model for slow, careful thought.", per_space=True)
     timeout_s: int = setting_field(120, "Longest a model call may take.", ge=1, le=3600)
     max_parallel: int = setting_field(4, "Model calls at once, per provider.", ge=1, le=256)
@@ -268,6 +272,16 @@ class ProxySettings(SettingsSection):
     loop: LoopSettings = setting_field(LoopSettings(), "Loops of an agent and of a reply.")
 
 
+class AgentSettings(SettingsSection):
+    window_tokens: int = setting_field(
+        8192,
+        "Tokens that the model of `chat` reads and writes in a turn; the oldest turns leave first.",
+        ge=1024,
+        le=2_000_000,
+        per_space=True,
+    )
+
+
 class BenchSettings(SettingsSection):
     data: str = setting_field("", "Folder in which data sets for measuring lie.")
     repeat: int = setting_field(3, "Runs of a timing suite.", ge=1, le=100)
@@ -301,4 +315,5 @@ class Settings(SettingsSection):
     retrieval: RetrievalSettings = RetrievalSettings()
     proposals: ProposalsSettings = ProposalsSettings()
     consolidation: ConsolidationSettings = ConsolidationSettings()
+    agent: AgentSettings = AgentSettings()
     bench: BenchSettings = BenchSettings()

@@ -218,6 +218,14 @@ class Store:
                 await connection.execute(Q["limit_session"].sql)
                 yield connection
 
+    @asynccontextmanager
+    async def locked(self, query: Query, **parameters: Any) -> AsyncIterator[bool]:
+        """Try for a lock on a connection of its own, and hold it; yields whether it was free."""
+        async with self.apart() as connection:
+            cursor = await connection.execute(query.sql, parameters)
+            row = await cursor.fetchone()
+            yield bool(row and row["locked"])
+
     async def ping(self) -> None:
         """Return if the database answers within the limit of the request path; else raise `StoreDown`."""
         await self.value(Q["answer"], hot=True)

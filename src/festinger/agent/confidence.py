@@ -1,0 +1,76 @@
+"""Computes how sure the agent is of a reply, and when it thinks again."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+OBJECTIVE_SHARE, KNOWING_SHARE, VERBAL_SHARE = 0.5, 0.35, 0.15
+LOWEST_BAR, BAR_SPAN, FULL_MEMORY = 0.3, 0.5, 1000
+MANY_STEPS, MANY_QUESTIONS = 3, 2
+TWO = 2
+
+_HEDGES = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|might|could be|i think|i guess|i believe|not sure|unsure|i don't know"
+    r"|it depends|hard to say|as far as i know|seems?|likely)\b",
+    re.IGNORECASE,
+)
+_REVISIONS = re.compile(r"\b(?:actually|wait|no,|on second thought|let me correct|i mean|rather)\b", re.IGNORECASE)
+_SURE = re.compile(r"\b(?:certainly|definitely|exactly|always|never|clearly|of course|yes|no)\b", re.IGNORECASE)
+_STEPS = re.compile(r"\b(?:first|then|next|after that|finally|step)\b|^\s*\d+[.)]", re.IGNORECASE | re.MULTILINE)
+HEDGE_COST, REVISION_COST, QUESTION_COST, SURE_GAIN, START = 0.12, 0.10, 0.08, 0.05, 0.75
+
+
+class EscalationReason(StrEnum):
+    DOUBT = "doubt"
+    CONTRADICTION = "contradiction"
+    COMPLEXITY = "complexity"
+    UNKNOWN = "unknown"
+    IRREVERSIBLE = "irreversible"
+    IDENTITY = "identity"
+    GOAL = "goal"
+
+
+ALWAYS = frozenset([EscalationReason.IRREVERSIBLE, EscalationReason.IDENTITY, EscalationReason.GOAL])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    value: float
+    is_unknown: bool
+    """Whether nothing relevant was remembered."""
+
+
+def combine_confidence(*, objective: float | None, knowing: float | None, verbal: float | None = None) -> float:
+    """Weigh the parts that are there: how the reply reads, what was recalled, what the model says of itself."""
+    parts = [(objective, OBJECTIVE_SHARE), (knowing, KNOWING_SHARE), (verbal, VERBAL_SHARE)]
+    known = [(value, share) for value, share in parts if value is not None]
+    return sum(value * share for value, share in known) / sum(share for _, share in known) if known else 0.0
+
+
+def read_reply(text: str) -> float:
+    """Estimate how sure a reply sounds, where the provider gives no probabilities."""
+    words = max(20, len(text.split()))
+    per_hundred = 100 / words
+    cost = (
+        HEDGE_COST * len(_HEDGES.findall(text))
+        + REVISION_COST * len(_REVISIONS.findall(text))
+        + QUESTION_COST * text.count("?")
+        - SURE_GAIN * len(_SURE.findall(text))
+    )
+    return min(1.0, max(0.0, START - cost * min(1.0, per_hundred)))
+
+
+def doubt_bar(*, memories: int, density: float) -> float:
+    """The doubt from which the agent thinks again: the more it knows, the less it is bothered."""
+    return LOWEST_BAR + BAR_SPAN * (min(1.0, memories / FULL_MEMORY) + density) / 2
+
+
+def is_complex(message: str) -> bool:
+    return len(_STEPS.findall(message)) >= MANY_STEPS or message.count("?") >= MANY_QUESTIONS
+
+
+def needs_system2(reasons: Sequence[EscalationReason]) -> bool:
+    """Two reasons, or one that always counts."""
+    found = set(reasons)
+    return len(found - ALWAYS) >= TWO or bool(found & ALWAYS)

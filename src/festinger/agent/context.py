@@ -1,0 +1,90 @@
+"""Builds what the model reads: who the agent is, what it must not forget, the conversation, and the message with its notes.
+
+Stable parts come first, so that a server can keep its cache of them. Boundaries are always in; the rest of the
+identity is drawn by weight, so that what is sure is nearly always there and what is weak sometimes.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from festinger.llm.model import MessageRole, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.memory.confidence import Weight
+from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
+from festinger.text.budget import count_tokens
+
+IDENTITY_TOKENS, CORRECTION_TOKENS, ANSWER_TOKENS = 500, 300, 4000
+ANSWER_SHARE = 0.25
+IDENTITY_BAR = 0.6
+HEAVIEST = 20
+MOST_CORRECTIONS = 3
+ROLES = {TurnRole.USER: MessageRole.USER, TurnRole.ASSISTANT: MessageRole.ASSISTANT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextParts:
+    """What a context is built from."""
+
+    name: str
+    boundaries: Sequence[str]
+    identity: Sequence[str]
+    corrections: Sequence[str]
+    about: Sequence[str]
+    """Lines about the agent itself: attention, cost, age."""
+    history: Sequence[EpisodeTurn]
+    """Turns before the message, oldest first."""
+    message: str
+    notes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    messages: tuple[PromptMessage, ...]
+    tokens: int
+    pruned: int
+    """Turns that did not fit."""
+
+
+def draw_identity(memories: Iterable[tuple[str, Weight]], chance: random.Random) -> list[str]:
+    """Draw which of the heaviest memories are present, each by its weight, within the budget."""
+    return list(_fit([text for text, weight in memories if weight.observe(chance) > IDENTITY_BAR], IDENTITY_TOKENS))
+
+
+def build_context(parts: ContextParts, *, window: int) -> Context:
+    """Build the messages within a window of tokens; the oldest turns leave first, the message never."""
+    corrections = list(_fit(parts.corrections[:MOST_CORRECTIONS], CORRECTION_TOKENS))
+    sections = [
+        _section("Boundaries, which always hold:", parts.boundaries),
+        _section("What weighs most with you:", parts.identity),
+        _section("What you learned from mistakes:", corrections),
+        "\n".join(line for line in parts.about if line),
+    ]
+    more = "\n\n".join(section for section in sections if section)
+    system = load_prompt("festinger.agent", "system").message(MessageRole.SYSTEM, name=parts.name, more=more)
+    last = PromptMessage(role=MessageRole.USER, text="\n\n".join(filter(None, (parts.notes, parts.message))))
+    used = count_tokens(system.text) + count_tokens(last.text)
+    room = window - used - min(ANSWER_TOKENS, int(ANSWER_SHARE * window))
+    kept: list[PromptMessage] = []
+    spoken = [turn for turn in parts.history if turn.role in ROLES]
+    for turn in reversed(spoken):
+        cost = count_tokens(turn.content)
+        if cost > room:
+            break
+        room -= cost
+        used += cost
+        kept.append(PromptMessage(role=ROLES[turn.role], text=turn.content))
+    return Context(messages=(system, *reversed(kept), last), tokens=used, pruned=len(spoken) - len(kept))
+
+
+def _section(title: str, lines: Sequence[str]) -> str:
+    return "\n".join([title, *(f"- {line}" for line in lines)]) if lines else ""
+
+
+def _fit(texts: Iterable[str], tokens: int) -> Iterator[str]:
+    """Keep whole texts within the budget."""
+    for text in texts:
+        tokens -= count_tokens(text)
+        if tokens < 0:
+            return
+        yield text

@@ -1,0 +1,442 @@
+"""The agent: it hears, attends to one thing at a time, answers from memory, and records how it got there.
+
+`Agent.step` is one cycle: attention, context, the model, confidence, at most one retry, slow thought if needed,
+the reply, and what became of the notes. Without a model it answers from memory alone. A fault of ours never
+costs the reply; the cycle says what was missing.
+"""
+
+import json
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from uuid import UUID
+
+import structlog
+from pydantic import BaseModel, Field
+
+from festinger.agent.attention import (
+    MOST_WAITING,
+    RECENT_WINNERS,
+    Stimulus,
+    StimulusSource,
+    Vector,
+    Winner,
+    choose_winner,
+    report_state,
+    shift_attention,
+)
+from festinger.agent.confidence import (
+    EscalationReason,
+    combine_confidence,
+    doubt_bar,
+    is_complex,
+    needs_system2,
+    read_reply,
+)
+from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, Context, ContextParts, build_context, draw_identity
+from festinger.embedding.profiles import EmbeddingPurpose
+from festinger.errors import AlreadyRunning, BadInput, FestingerError, Overloaded
+from festinger.ids import MemoryId, Origin, Scope
+from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
+from festinger.memory.episodes.lessons import summarise_with_timeout
+from festinger.memory.episodes.store import append_turn, close_episode, list_turns, page_episodes
+from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Kind
+from festinger.memory.query import load_heaviest
+from festinger.retrieval.deps import RetrievalDeps
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import recall
+from festinger.store.queries import queries_of
+
+log = structlog.get_logger(room="agent")
+
+Q = queries_of("festinger.agent")
+
+FULL_MEMORY = 1000
+"""Beyond so many memories an agent is grown up."""
+IDENTITY_SECTIONS = ("goal", "decision", "preference", "rule")
+CLEAR_EVIDENCE = 1.0
+SECOND_THOUGHT = "\n\nOn second thought: "
+SOUNDS_SURE = 0.7
+SEED_BITS = 63
+
+OnText = Callable[[str], None]
+ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notes:
+    """What is remembered about a message, as a block."""
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+    recall: str = ""
+    evidence: float = 0.0
+    """Of the best of them, from 0 to 1."""
+
+
+class Recollect(Protocol):
+    def __call__(self, scope: Scope, text: str, *, exclude: Collection[UUID]) -> Awaitable[Notes]: ...
+
+
+class ObserveReply(Protocol):
+    """Infers what became of the notes of a reply."""
+
+    def __call__(self, scope: Scope, recall: UUID, *, request: str, reply: str) -> Awaitable[None]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentDeps:
+    memory: MemoryDeps
+    retrieval: RetrievalDeps
+    chance: random.Random
+    model: ChooseModel
+    recollect: Recollect
+    observe_reply: ObserveReply
+    about: Callable[[Scope], Awaitable[Sequence[str]]]
+    """Lines about the agent itself: what it cost, how long it has lived."""
+    window: Callable[[], int]
+
+
+class LessonDraft(BaseModel):
+    trigger: str
+    error_type: str
+    original_reasoning: str
+    correction: str
+    context: str = ""
+
+
+class System2Answer(AnswerSchema):
+    answer: str = Field(description="The answer, as the person should read it.")
+    explanation: str = Field(description="One sentence on why it is right.")
+    correction: LessonDraft | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HearResult:
+    """A message that was taken in, and what was learned from it."""
+
+    stimulus: Stimulus
+    learned: tuple[Learned, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentCycle:
+    """A turn of thought: the reply, and the row that is kept of it."""
+
+    space_id: str
+    id: UUID
+    agent_id: str
+    session_id: str
+    n: int
+    at: Any
+    source: StimulusSource
+    winner: UUID
+    reason: str
+    candidates: list[dict[str, Any]]
+    seed: int
+    injected: list[str] = field(default_factory=list)
+    tokens: int = 0
+    corrections: list[UUID] = field(default_factory=list)
+    confidence: float | None = None
+    retried: bool = False
+    triggers: list[str] = field(default_factory=list)
+    escalated: bool = False
+    action: str = "said"
+    degraded: list[str] = field(default_factory=list)
+    reply: str = ""
+    notes: str = ""
+    recall: str = ""
+
+    def row(self) -> dict[str, Any]:
+        hidden = ("reply", "notes", "recall")
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
+        return kept | {"candidates": json.dumps(self.candidates)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Agent:
+    """One agent's mind in one session. Made by `open_agent`."""
+
+    deps: AgentDeps
+    scope: Scope
+    waiting: list[Stimulus] = field(default_factory=list)
+    recent: list[Vector] = field(default_factory=list)
+    attention: Vector | None = None
+    cycles: int = 0
+    learned: dict[UUID, list[UUID]] = field(default_factory=dict)
+    """Memories that a message taught, by its turn: what was just said is no recollection."""
+
+    async def hear(self, text: str, *, source: StimulusSource = StimulusSource.USER) -> HearResult:
+        """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
+        if len(self.waiting) >= MOST_WAITING and source is not StimulusSource.USER:
+            raise Overloaded("Too much waits for the agent's attention.")
+        memory = self.deps.memory
+        is_person = source is StimulusSource.USER
+        role = TurnRole.USER if is_person else TurnRole.THOUGHT
+        added = await append_turn(memory, self.scope, role, text)
+        if added.turn is None:
+            raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
+        learned: list[Learned] = []
+        if is_person:
+            turn = PersonTurn(id=added.turn.turn_id, text=added.turn.content)
+            learned = await learn_turn(memory, self.scope, turn)
+            self.learned[turn.id] = [each.memory.id for each in learned if each.memory is not None]
+        stimulus = Stimulus(
+            id=added.turn.turn_id,
+            source=source,
+            text=added.turn.content,
+            at=added.turn.at,
+            vector=await self._embed(text),
+        )
+        self.waiting.append(stimulus)
+        return HearResult(stimulus=stimulus, learned=tuple(learned))
+
+    async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
+        """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
+        winner = choose_winner(self.waiting, recent=self.recent)
+        if winner is None:
+            return None
+        cycle = self._begin(winner)
+        chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
+        message = winner.stimulus.text
+        notes = await self._recollect(cycle, winner.stimulus)
+        heaviest = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        weighty = [(each.content, each.weight) for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
+        parts = ContextParts(
+            name=self.scope.agent,
+            boundaries=[each.content for each in heaviest.get("boundary", ())],
+            identity=draw_identity(weighty, chance),
+            corrections=await self._load_corrections(cycle, message),
+            about=(report_state(winner), *await self.deps.about(self.scope)),
+            history=await self._load_history(before=winner.stimulus.id),
+            message=message,
+            notes=notes.text,
+        )
+        context = build_context(parts, window=self.deps.window())
+        cycle.tokens = context.tokens
+        await self._answer(cycle, context, notes, message, on_text)
+        await self._finish(cycle, winner, message)
+        return cycle
+
+    def _begin(self, winner: Winner) -> AgentCycle:
+        stimulus = winner.stimulus
+        self.waiting.remove(stimulus)
+        for each in self.waiting:
+            each.waited += 1
+        self.attention = shift_attention(self.attention, stimulus.vector)
+        if stimulus.vector is not None:
+            self.recent = [*self.recent, stimulus.vector][-RECENT_WINNERS:]
+        self.cycles += 1
+        return AgentCycle(
+            space_id=self.scope.space,
+            id=self.deps.memory.new_uuid(),
+            agent_id=self.scope.agent,
+            session_id=self.scope.session,
+            n=self.cycles,
+            at=self.deps.memory.clock(),
+            source=stimulus.source,
+            winner=stimulus.id,
+            reason=winner.reason,
+            candidates=[
+                {"id": str(each.id), "source": each.source, "salience": round(score, 4)}
+                for each, score in winner.saliences
+            ],
+            seed=self.deps.chance.getrandbits(SEED_BITS),
+        )
+
+    async def _answer(self, cycle: AgentCycle, context: Context, notes: Notes, message: str, on_text: OnText) -> None:
+        """Ask the model, once more if it is in doubt, and think slowly if that is not enough."""
+        model = await self.deps.model(ModelPurpose.CHAT, self.scope)
+        if model is None:
+            cycle.action = "remembered"
+            cycle.reply = answer_from_memory(notes, has_learned=bool(self.learned.get(cycle.winner)))
+            on_text(cycle.reply)
+            return
+        try:
+            cycle.reply = await _stream(model, context.messages, on_text)
+        except FestingerError:
+            cycle.action = "failed"
+            cycle.degraded.append("model")
+            await self.deps.memory.store.run(Q["put_cycle"], **cycle.row())
+            raise
+        await self._doubt(cycle, model, context, notes, message, on_text)
+
+    async def _doubt(
+        self, cycle: AgentCycle, model: Model, context: Context, notes: Notes, message: str, on_text: OnText
+    ) -> None:
+        """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
+        sounds, knowing = read_reply(cycle.reply), _knowing(notes, message)
+        cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
+        memories = int(
+            await self.deps.memory.store.value(
+                Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
+            )
+        )
+        bar = doubt_bar(memories=memories, density=notes.evidence)
+        # A plain reply is not asked again only because nothing was remembered.
+        if 1.0 - cycle.confidence < bar or sounds >= SOUNDS_SURE:
+            return
+        try:
+            await self._ask_again(cycle, model, context, knowing, on_text)
+            reasons = _reasons(cycle, message, bar=bar, unknown=knowing == 0.0)
+            cycle.triggers = [reason.value for reason in reasons]
+            if needs_system2(reasons):
+                await self._think_slowly(cycle, notes, message, reasons, on_text)
+        except FestingerError as error:
+            # The first answer stands.
+            cycle.degraded.append("second thought")
+            log.warning("no second thought", why=error.message)
+
+    async def _ask_again(
+        self, cycle: AgentCycle, model: Model, context: Context, knowing: float | None, on_text: OnText
+    ) -> None:
+        feedback = load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200])
+        spoken = PromptMessage(role=MessageRole.ASSISTANT, text=cycle.reply)
+        again = await _stream(model, [*context.messages, spoken, feedback], lambda _text: None)
+        cycle.retried = True
+        confidence = combine_confidence(objective=read_reply(again), knowing=knowing)
+        assert cycle.confidence is not None
+        if confidence > cycle.confidence:
+            cycle.confidence = confidence
+            _change_mind(cycle, again, on_text)
+
+    async def _think_slowly(
+        self, cycle: AgentCycle, notes: Notes, message: str, reasons: Sequence[EscalationReason], on_text: OnText
+    ) -> None:
+        model = await self.deps.model(ModelPurpose.SYSTEM2, self.scope)
+        if model is None:
+            return
+        asked = load_prompt("festinger.agent", "think").message(
+            message=message, notes=notes.text or "nothing", draft=cycle.reply, reasons=", ".join(reasons)
+        )
+        thought = (await model.answer([asked], System2Answer)).value
+        cycle.escalated = True
+        _change_mind(cycle, thought.answer, on_text)
+        if (lesson := thought.correction) is not None:
+            text = f"When {lesson.trigger}: {lesson.correction}"
+            request = LearnRequest(text=text, kind=Kind.CORRECTION, origin=Origin.MODEL, source=f"agent:{model.name}")
+            await learn(self.deps.memory, self.scope, request)
+
+    async def _finish(self, cycle: AgentCycle, winner: Winner, message: str) -> None:
+        """Keep the reply and the cycle, and infer what became of the notes. Never costs the reply."""
+        memory = self.deps.memory
+        try:
+            shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
+            await append_turn(memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
+            if shown and cycle.action == "said":
+                await self.deps.observe_reply(self.scope, UUID(cycle.recall), request=message, reply=cycle.reply)
+        except FestingerError as error:
+            cycle.degraded.append("record")
+            log.warning("the reply was not kept", why=error.message)
+        await memory.store.run(Q["put_cycle"], **cycle.row())
+
+    async def close(self) -> None:
+        """End the conversation: its episode is closed and summarized. Idempotent."""
+        deps, space = self.deps.memory, self.scope.space
+        for each in await page_episodes(deps, space, session=self.scope.session, state=EpisodeState.OPEN):
+            closed = await close_episode(deps, space, each.id)
+            await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
+
+    async def _recollect(self, cycle: AgentCycle, stimulus: Stimulus) -> Notes:
+        try:
+            notes = await self.deps.recollect(self.scope, stimulus.text, exclude=self.learned.get(stimulus.id, ()))
+        except FestingerError as error:
+            cycle.degraded.append("memory")
+            log.warning("answering without memory", why=error.message)
+            return Notes()
+        cycle.injected, cycle.recall, cycle.notes = list(notes.ids), notes.recall, notes.text
+        return notes
+
+    async def _load_corrections(self, cycle: AgentCycle, message: str) -> list[str]:
+        """Lessons from mistakes that bear on a message."""
+        deps = self.deps.retrieval
+        query = parse_recall_query(
+            message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
+        )
+        found = await recall(deps, self.scope, query, door="chat", counts=False)
+        cycle.corrections = [item.id for item in found.items]
+        return [item.text for item in found.items]
+
+    async def _load_history(self, *, before: UUID) -> list[EpisodeTurn]:
+        """The turns of this session before one of them, oldest first."""
+        deps, space = self.deps.memory, self.scope.space
+        episodes = await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session)
+        async with deps.store.transaction() as transaction:
+            turns = [turn for each in reversed(episodes) for turn in await list_turns(transaction, space, each.id)]
+        ids = [turn.turn_id for turn in turns]
+        return turns[: ids.index(before)] if before in ids else turns
+
+    async def _embed(self, text: str) -> Vector | None:
+        embedder = self.deps.memory.embedder()
+        if embedder is None:
+            return None
+        try:
+            (vector,) = await embedder.embed([text], EmbeddingPurpose.QUERY)
+        except FestingerError:
+            return None
+        return vector
+
+
+@asynccontextmanager
+async def open_agent(deps: AgentDeps, scope: Scope) -> AsyncIterator[Agent]:
+    """Open an agent's mind; only one process thinks for it at a time. Raises `AlreadyRunning`."""
+    async with deps.memory.store.locked(Q["try_lock_mind"], space=scope.space, agent=scope.agent) as held:
+        if not held:
+            raise AlreadyRunning(
+                f"The agent `{scope.agent}` is talking elsewhere.", hint="End that chat, or name another `--agent`."
+            )
+        cycles = await deps.memory.store.value(Q["last_cycle"], space=scope.space, agent=scope.agent)
+        agent = Agent(deps=deps, scope=scope, cycles=cycles or 0)
+        try:
+            yield agent
+        finally:
+            await agent.close()
+
+
+def answer_from_memory(notes: Notes, *, has_learned: bool) -> str:
+    """What can be said without a model."""
+    lines = [line for line in notes.text.splitlines() if line.startswith("- ")]
+    if not lines:
+        return "I will remember that." if has_learned else "Nothing relevant is remembered."
+    return "\n".join(["This is what I remember:", *lines])
+
+
+def _change_mind(cycle: AgentCycle, answer: str, on_text: OnText) -> None:
+    cycle.reply += SECOND_THOUGHT + answer
+    on_text(SECOND_THOUGHT + answer)
+
+
+def _knowing(notes: Notes, message: str) -> float | None:
+    """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
+    if notes.text:
+        return min(1.0, notes.evidence / CLEAR_EVIDENCE)
+    return 0.0 if "?" in message else None
+
+
+def _reasons(cycle: AgentCycle, message: str, *, bar: float, unknown: bool) -> list[EscalationReason]:
+    assert cycle.confidence is not None
+    found = {
+        EscalationReason.DOUBT: 1.0 - cycle.confidence >= bar,
+        EscalationReason.CONTRADICTION: "(disputed)" in cycle.notes,
+        EscalationReason.COMPLEXITY: is_complex(message),
+        EscalationReason.UNKNOWN: unknown,
+    }
+    return [reason for reason, applies in found.items() if applies]
+
+
+async def _stream(model: Model, messages: Sequence[PromptMessage], on_text: OnText) -> str:
+    pieces = []
+    async for chunk in model.chat(messages):
+        if chunk.text:
+            pieces.append(chunk.text)
+            on_text(chunk.text)
+    return "".join(pieces).strip()

@@ -1,0 +1,330 @@
+"""`festinger chat`: talk with the agent, with a model or from memory alone.
+
+What is written is kept, learned from at once, and answered with what is remembered. On a terminal the reply
+streams; with a pipe, a script or `--once` each line is a message. Ctrl-C stops a reply, and a second one ends
+the chat. Commands that begin with `/` are answered without a model.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from festinger.cli.command import command
+from festinger.cli.context import CommandContext
+from festinger.cli.terminal import SHORT_ID, escape_line, escape_text
+from festinger.errors import BadInput, FestingerError, NotFound
+
+if TYPE_CHECKING:
+    from festinger.agent.mind import Agent, AgentCycle, HearResult
+    from festinger.client.memory import Memory
+    from festinger.runtime.app import App
+
+SHOWN_CHARS = 100
+SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
+
+
+def register(app: typer.Typer) -> None:
+    command(app, "chat")(chat)
+
+
+async def chat(
+    context: CommandContext,
+    new: Annotated[bool, typer.Option("--new", help="Start a new conversation, not the last one again.")] = False,
+    once: Annotated[str | None, typer.Option("--once", help="Say this, print the answer, and end.")] = None,
+    script: Annotated[Path | None, typer.Option("--script", help="File with a message on each line.")] = None,
+) -> None:
+    """Talk with an agent that remembers.
+
+    It learns from what you write and answers with what it remembers, with a model (`llm.chat`) or without one.
+    `/help` lists what can be asked without a model.
+
+    Example: festinger chat --once 'where do I live?'
+    """
+    from festinger.runtime.app import StartOptions
+
+    if once is not None and script is not None:
+        raise BadInput("Give `--once` or `--script`, not both.")
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(context.app(start=StartOptions(providers=True, workers=True)))
+        talk = await _open(stack, context, app, new=new)
+        is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
+        if is_live:
+            context.say("\n".join(await _first_screen(talk)))
+        async for line in _lines(once, script, is_live=is_live):
+            if line.strip() and not await talk.answer(line.strip()):
+                return
+
+
+async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
+    from festinger.client.memory import Memory
+    from festinger.ids import AgentId, Scope, SessionId
+    from festinger.services.agent import SESSIONS, find_local_model, last_session, open_mind
+
+    space, agent = context.space_in(app), AgentId(context.agent)
+    scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
+    before = None if new else await last_session(app, scope)
+    if before is not None:
+        scope = Scope(space=space, agent=agent, session=before)
+    if not app.settings.for_space(space).llm.chat:
+        await find_local_model(app)
+    mind = await stack.enter_async_context(open_mind(app, scope))
+    memory = Memory(space=space, agent=agent, session=scope.session, _app=app)
+    return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
+
+
+async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> AsyncIterator[str]:
+    """The messages: one, those of a file, those of a pipe, or what a person types."""
+    if once is not None:
+        yield once
+    elif script is not None:
+        for line in _read_script(script):
+            yield line
+    elif not is_live:
+        while line := await asyncio.to_thread(sys.stdin.readline):
+            yield line
+    else:
+        from prompt_toolkit import PromptSession
+
+        session: PromptSession[str] = PromptSession()
+        while True:
+            try:
+                yield await session.prompt_async("> ")
+            except (EOFError, KeyboardInterrupt):
+                return
+
+
+def _read_script(script: Path) -> list[str]:
+    try:
+        return script.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise NotFound(f"`{script}` cannot be read.", hint="Give a file with a message on each line.") from error
+
+
+@dataclass(slots=True, kw_only=True)
+class ChatTerminal:
+    """A conversation on a terminal."""
+
+    context: CommandContext
+    app: "App"
+    mind: "Agent"
+    memory: "Memory"
+    shown: tuple[str, ...] = field(default=())
+    """Notes of the last reply, for `/why`."""
+
+    async def answer(self, line: str) -> bool:
+        """Answer a line; false where the person ends the chat."""
+        try:
+            if line.startswith("/"):
+                return await self._command(line)
+            await self._say(line)
+        except FestingerError as error:
+            self.context.tell(error)
+        return True
+
+    async def _say(self, text: str) -> None:
+        heard = await self.mind.hear(text)
+        cycle = await self._stoppable(self.mind.step(self._print_piece))
+        if cycle is None:
+            return
+        self.shown = tuple(cycle.injected)
+        if self.context.as_json:
+            self.context.line(_record(text, cycle, heard), "")
+            return
+        self._print_piece("\n")
+        if told := await self._quiet_line(cycle, heard):
+            self.context.say(told)
+
+    def _print_piece(self, piece: str) -> None:
+        if not self.context.as_json:
+            sys.stdout.write(escape_text(piece))
+            sys.stdout.flush()
+
+    async def _stoppable(self, reply: Awaitable["AgentCycle | None"]) -> "AgentCycle | None":
+        """Wait for a reply; Ctrl-C stops it and not the chat."""
+        import signal
+
+        task, loop = asyncio.ensure_future(reply), asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGINT, task.cancel)
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if (current := asyncio.current_task()) is not None and current.cancelling():
+                raise
+            self.context.say("\nStopped.")
+            return None
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+    async def _quiet_line(self, cycle: "AgentCycle", heard: "HearResult") -> str:
+        """What a reply used and what was learned, in one line."""
+        told = []
+        if count := len(cycle.injected):
+            disputed = cycle.notes.count("(disputed)")
+            told.append(f"{_count(count, 'note')}{f', {disputed} disputed' if disputed else ''}: /why 1")
+        stored = [
+            each for each in heard.learned if each.memory is not None and each.action not in ("confirmed", "echoed")
+        ]
+        if stored:
+            said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
+            told.append(f"learned: {said}")
+        if cycle.action == "remembered" and self.mind.cycles == 1:
+            told.append(f"no model answers; {SET_MODEL}")
+        return f"  ({' · '.join(told)})" if told else ""
+
+    async def _command(self, line: str) -> bool:
+        name, _, rest = line[1:].partition(" ")
+        if name in ("quit", "exit", "bye"):
+            return False
+        known = COMMANDS.get(name)
+        if known is None:
+            raise BadInput(f"There is no command `/{name[:40]}`.", hint="`/help` lists them.")
+        await known[1](self, rest.strip())
+        return True
+
+    def print_rows(self, headers: tuple[str, ...], rows: list[tuple[Any, ...]], *, nothing: str) -> None:
+        self.context.show(
+            [dict(zip(headers, row, strict=True)) for row in rows],
+            table=self.context.table(headers, rows),
+            text=nothing,
+        )
+
+    def memory_id(self, given: str) -> str:
+        """A memory by its number under the last reply, or by its id."""
+        if not given:
+            raise BadInput("Which memory?", hint="Give a number of the notes under the last reply, or an id.")
+        if given.isdigit() and 1 <= int(given) <= len(self.shown):
+            return self.shown[int(given) - 1]
+        return given
+
+
+async def _help(talk: ChatTerminal, _rest: str) -> None:
+    talk.print_rows(("command", "does"), [(f"/{name}", about) for name, (about, _) in COMMANDS.items()], nothing="")
+
+
+async def _why(talk: ChatTerminal, rest: str) -> None:
+    found = await talk.memory.why(talk.memory_id(rest))
+    rows: list[tuple[Any, ...]] = [("claim", found.claim, found.origin, found.memory.created_at.date())]
+    rows += [("said", each.wording, each.origin, each.day) for each in found.said]
+    rows += [("from", each.content, each.origin, each.created_at.date()) for each in found.derives_from]
+    rows += [("replaced", each.content, each.origin, each.created_at.date()) for each in found.supersedes]
+    talk.print_rows(("", "what", "who", "day"), rows, nothing="Nothing is known of it.")
+
+
+async def _recall(talk: ChatTerminal, rest: str) -> None:
+    found = await talk.memory.recall(rest)
+    rows = [(str(item.id)[:SHORT_ID], item.origin, item.text[:SHOWN_CHARS]) for item in found.items]
+    talk.print_rows(("id", "who", "text"), rows, nothing=found.sentence)
+
+
+async def _forget(talk: ChatTerminal, rest: str) -> None:
+    named = talk.memory_id(rest)
+    plan = await talk.memory.forget(named, reason="asked for in a chat", dry_run=True)
+    talk.context.confirm(
+        "forget", f"{_count(len(plan.erased) + len(plan.derived), 'memory', 'memories')} will be erased for good."
+    )
+    await talk.memory.forget(named, reason="asked for in a chat")
+    talk.context.say("Forgotten.")
+
+
+async def _inbox(talk: ChatTerminal, _rest: str) -> None:
+    rows = [(str(each.id)[:SHORT_ID], each.what[:SHOWN_CHARS]) for each in await talk.memory.inbox()]
+    talk.print_rows(("id", "proposal"), rows, nothing="Nothing waits for you.")
+
+
+async def _conflicts(talk: ChatTerminal, _rest: str) -> None:
+    from festinger.services.conflicts import conflict_json
+    from festinger.world.conflicts import load_conflicts
+
+    app, space = talk.app, talk.memory.space
+    waiting = await load_conflicts(app.world.deps, space, statuses=["pending"])
+    shown = [await conflict_json(app, space, each) for each in waiting]
+    rows = [(str(each["id"])[:SHORT_ID], *(_side(each[side]) for side in ("existing", "incoming"))) for each in shown]
+    talk.print_rows(("id", "one says", "the other says"), rows, nothing="Nothing is in conflict.")
+
+
+async def _cost(talk: ChatTerminal, _rest: str) -> None:
+    from festinger.store.repositories.models import day_costs, lifetime_costs, session_costs
+
+    store, space = talk.app.store, talk.memory.space
+    spans = {
+        "this chat": await session_costs(store, space=space, session=talk.mind.scope.session),
+        "24 h": await day_costs(store, space=space, now=talk.app.tools.clock()),
+        "ever": await lifetime_costs(store, space=space),
+    }
+    rows = [
+        (span, purpose, spent.calls, spent.tokens_in, spent.tokens_out, f"{spent.cost_usd:.4f}", spent.unpriced)
+        for span, costs in spans.items()
+        for purpose, spent in costs.by_purpose.items()
+    ]
+    headers = ("span", "for", "calls", "tokens in", "tokens out", "usd", "unpriced")
+    talk.print_rows(headers, rows, nothing="No model was asked.")
+
+
+async def _brief(talk: ChatTerminal, rest: str) -> None:
+    found = await talk.memory.brief(rest or None)
+    rows = [(each.section, each.day, each.origin, each.text[:SHOWN_CHARS]) for each in found.notes]
+    talk.print_rows(("", "day", "who", "text"), rows, nothing="Nothing is known yet.")
+
+
+COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
+    "why": ("On what a note of the last reply rests: /why 1.", _why),
+    "recall": ("What comes to mind: /recall the build server.", _recall),
+    "mind": ("What is known, of a topic or at all: /mind Lisbon.", _brief),
+    "forget": ("Erase a memory: /forget 1.", _forget),
+    "conflicts": ("What cannot both be true.", _conflicts),
+    "inbox": ("What waits for you.", _inbox),
+    "cost": ("What the models cost.", _cost),
+    "help": ("This list; /quit ends the chat.", _help),
+}
+"""What can be asked without a model."""
+
+
+async def _first_screen(talk: ChatTerminal) -> list[str]:
+    """Who it is, what it knows, what waits, and which model answers; at most four lines."""
+    from festinger.llm.model import ModelPurpose
+    from festinger.memory.episodes.store import page_episodes
+    from festinger.world.conflicts import load_conflicts
+
+    app, space, scope = talk.app, talk.memory.space, talk.mind.scope
+    model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
+    brief = await talk.memory.brief()
+    known = _count(len(brief.notes) + brief.omitted, "thing")
+    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, limit=1)
+    waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
+    lines = [f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."]
+    if episodes and episodes[0].title:
+        lines.append(f"Last time: {escape_line(episodes[0].title)}")
+    if any(waiting):
+        lines.append(
+            f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
+        )
+    lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
+    return lines
+
+
+def _record(text: str, cycle: "AgentCycle", heard: "HearResult") -> dict[str, Any]:
+    return {
+        "said": text,
+        "reply": cycle.reply,
+        "action": cycle.action,
+        "notes": cycle.injected,
+        "confidence": cycle.confidence,
+        "learned": [str(each.memory.id) for each in heard.learned if each.memory is not None],
+        "cycle": str(cycle.id),
+        "session": cycle.session_id,
+        "degraded": cycle.degraded,
+    }
+
+
+def _side(side: dict[str, Any] | None) -> str:
+    return str((side or {}).get("content") or (side or {}).get("parent") or "")
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
