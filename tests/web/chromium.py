@@ -89,11 +89,11 @@ class Browser:
 
         self._until(says, what=f"{css} that says {text}")
 
-    def narrow(self, width: int) -> None:
-        """Look through a window of this width."""
+    def narrow(self, width: int, *, height: int = 800) -> None:
+        """Look through a window of this width; below a tablet's it is a phone."""
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 800},
         )
 
     def prefer(self, scheme: str) -> None:
