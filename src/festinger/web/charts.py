@@ -60,16 +60,21 @@ def draw_chart(
         sum(value or 0 for value in values) if stacked else max(value or 0 for value in values) for _, values in table
     ]
     highest = max(tops, default=0) or 1
-    frame = {"id": id_, "title": title, "unit": unit, "days": shown, "names": names, "table": table, "highest": highest}
-    places = {day: at for at, day in enumerate(shown)}
     step, scale = (WIDTH - LEFT) / days, (HEIGHT - TOP - BOTTOM) / highest
-    if not stacked:
-        lines = [
-            _line([(places[day], values[at]) for day, values in table], at, step, scale) for at in range(len(names))
-        ]
-        return Chart(**frame, lines=lines)
-    bars = [bar for day, values in table for bar in _stack(day, values, names, LEFT + places[day] * step, step, scale)]
-    return Chart(**frame, bars=bars)
+    places = {day: LEFT + at * step for at, day in enumerate(shown)}
+    bars = [bar for day, values in table for bar in _stack(day, values, names, places[day], step, scale)]
+    lines = [_line([(places[day], values[at]) for day, values in table], at, step, scale) for at in range(len(names))]
+    return Chart(
+        id=id_,
+        title=title,
+        unit=unit,
+        days=shown,
+        names=names,
+        table=table,
+        highest=highest,
+        bars=bars if stacked else (),
+        lines=() if stacked else lines,
+    )
 
 
 def pivot_rows(rows: Rows) -> tuple[list[dict[str, Any]], list[str]]:
@@ -100,10 +105,8 @@ def _stack(
     ]
 
 
-def _line(found: Sequence[tuple[int, float | None]], at: int, step: float, scale: float) -> ChartLine:
-    points = [
-        (LEFT + (place + 0.5) * step, HEIGHT - BOTTOM - value * scale) for place, value in found if value is not None
-    ]
+def _line(found: Sequence[tuple[float, float | None]], at: int, step: float, scale: float) -> ChartLine:
+    points = [(x + step / 2, HEIGHT - BOTTOM - value * scale) for x, value in found if value is not None]
     if len(points) == 1:
         # One point alone would not be seen: a day wide.
         (x, y) = points[0]

@@ -108,4 +108,4 @@ async def test_the_page_of_outcomes_shows_the_rate_how_it_became_known_and_who_h
         [{"memory": misled, "times": 1, "text": "Quillon Freight ships copper wire on Tuesdays."}],
         [],
     ]
-    assert {"100 %", "Helped most often", "Quillon Freight ships copper wire on Tuesdays."} <= set(words)
+    assert {"100 %", "Helped most often", "Quillon Freight ships copper wire on Tuesdays."} <= set(words)

@@ -219,10 +219,7 @@ def _conflict(conflict: Conflict, texts: Mapping[Any, str]) -> PendingItem:
     else:
         title = f"{conflict.concept} ({conflict.dimension}): {conflict.existing_parent} / {conflict.incoming_parent}"
     return PendingItem(
-        id=str(conflict.id),
-        title=title,
-        why=conflict.reason or "both cannot stand",
-        link=f"{CONFLICTS}/{conflict.id}",
+        id=str(conflict.id), title=title, why=conflict.reason or "both cannot stand", link=f"{CONFLICTS}/{conflict.id}"
     )
 
 
