@@ -491,13 +491,19 @@ order by c.at, c.id;
 
 -- name: changes
 -- What was done, newest first; to one memory, or without what was done to other agents' own, if that is asked for.
-select c.* from memory_change c
-where c.space_id = %(space)s and (%(ops)s::text[] is null or c.op = any(%(ops)s))
-  and (%(memory)s::uuid is null or c.memory_ids @> array[%(memory)s::uuid])
-  and (%(agent)s::text is null or not exists (
-      select 1 from memory m where m.space_id = c.space_id and m.id = any(c.memory_ids)
-        and m.agent_id is not null and m.agent_id <> %(agent)s))
-  and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
+-- The latest of each kind are read along the index, so that nobody reads all to see some.
+select c.* from unnest(%(ops)s::text[]) as o (op)
+cross join lateral (
+    select c.* from memory_change c
+    where c.space_id = %(space)s and c.op = o.op
+      and (%(memory)s::uuid is null or c.memory_ids @> array[%(memory)s::uuid])
+      and (%(agent)s::text is null or not exists (
+          select 1 from memory m where m.space_id = c.space_id and m.id = any(c.memory_ids)
+            and m.agent_id is not null and m.agent_id <> %(agent)s))
+      and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
+    order by c.at desc, c.id desc
+    limit %(limit)s
+) as c
 order by c.at desc, c.id desc
 limit %(limit)s;
 

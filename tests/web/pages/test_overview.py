@@ -57,7 +57,7 @@ def data(text: str) -> dict[str, object]:
     memory = {"id": text, "content": text, "kind": text, "origin": text, "subject": text, "status": text}
     memory |= {"created_at": MONDAY.isoformat(), "agent_id": text}
     return {
-        **{name: text for name in ("version", "upstream", "form_token", "whole_path", "twin", "here", "space_name")},
+        **dict.fromkeys(("version", "upstream", "form_token", "whole_path", "twin", "here", "space_name"), text),
         "theme": "",
         "again": 0,
         "person": text,
