@@ -4,7 +4,6 @@ next prompt has the corrected note."""
 import asyncio
 from pathlib import Path
 
-import pytest
 from selenium.webdriver.common.keys import Keys
 from tests.stories.plot import note_in
 from tests.web.chromium import Browser
@@ -13,7 +12,6 @@ from tests.web.chromium import chromium as chromium
 from tests.web.seeded import RIGHT, SAID, WRONG, Seeded, seeded, talk
 
 
-@pytest.mark.requirement("U-30", "U-42")
 async def test_a_wrong_memory_is_found_and_corrected_in_the_browser_and_the_next_prompt_has_it_right(
     database_url: str, tmp_path: Path, browser: Browser
 ):

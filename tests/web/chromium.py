@@ -7,6 +7,7 @@ machine, and hands over whatever it complained about.
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -75,6 +76,19 @@ class Browser:
         self.run(LEAVING)
         button.click()
         self._until(lambda _: self.run(ARRIVED), what=f"the page after {label}")
+
+    def click(self, label: str) -> None:
+        """Press the first button that says this, where no script can tell when the next page is there."""
+        self.driver.find_element(By.XPATH, f"//main//button[normalize-space()='{label}']").click()
+
+    @contextmanager
+    def without_scripts(self) -> Iterator[None]:
+        """Run no script of any page meanwhile."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
     def text(self, css: str = "main") -> str:
         """What the first such element says, as soon as there is one."""

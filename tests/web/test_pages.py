@@ -30,12 +30,23 @@ return broken;
 """
 """Words of a common length that stand on two lines."""
 
+UNNAMED = """
+return [...document.querySelectorAll('input:not([type=hidden]), select, textarea, button')]
+  .filter((each) => !(each.labels?.length || each.ariaLabel || each.textContent.trim()) && !each.hidden)
+  .map((each) => each.outerHTML);
+"""
+"""Fields and buttons that say nothing of what they are."""
+CHARTS = """
+return [...document.querySelectorAll('#charts section:has(svg)')].filter((each) => each.querySelector('table'))
+  .map((each) => [each.querySelector('svg').getAttribute('role'), each.querySelectorAll('svg > text').length]);
+"""
+
 LOADED = "return performance.getEntriesByType('resource').map((each) => each.name)"
 WIDTH = "return document.documentElement.scrollWidth"
 FOCUS = "const at = document.activeElement; return at === document.body ? 'solid' : getComputedStyle(at).outlineStyle"
 
 
-@pytest.mark.requirement("U-31", "U-34", "U-42")
+@pytest.mark.requirement("U-34", "U-40")
 async def test_every_page_fits_reads_and_loads_nothing_foreign(database_url: str, tmp_path: Path, browser: Browser):
     async with seeded(database_url, tmp_path) as there:
         seen = await asyncio.to_thread(look_at_every_page, browser, there)
@@ -48,10 +59,14 @@ async def test_every_page_fits_reads_and_loads_nothing_foreign(database_url: str
     assert seen["complaints"] == []
     assert seen["grounds"] == {"light": {"rgb(245, 245, 241)"}, "dark": {"rgb(20, 20, 18)"}}
     assert seen["titles"] == {True}
+    assert seen["unnamed"] == []
+    # Two charts have numbers, each with its title, its unit, its ends and a table; the other two say that they have none.
+    assert seen["charts"] == [("img", 4), ("img", 4)]
 
 
 def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:
     seen: dict[str, Any] = {"wide": [], "poor": [], "broken": [], "inline": 0, "foreign": set(), "titles": set()}
+    seen["unnamed"] = []
     seen["grounds"] = {"light": set(), "dark": set()}
     there.enter(browser)
     for name, path in there.pages.items():
@@ -65,9 +80,39 @@ def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:
             seen["poor"] += [(name, scheme, each) for each in browser.run(CONTRASTS)]
             seen["broken"] += [(name, width, each) for each in browser.run(BROKEN)]
             seen["inline"] += len(browser.all("script:not([src]), style, [style], [onload], [onclick]"))
+            seen["unnamed"] += [(name, each) for each in browser.run(UNNAMED)]
             seen["foreign"] |= {each for each in browser.run(LOADED) if not each.startswith(f"{there.url}/admin/")}
             seen["grounds"][scheme].add(browser.run("return getComputedStyle(document.body).backgroundColor"))
-    return {**seen, "complaints": browser.complaints()}
+    browser.open(there.url + "/admin")
+    seen["charts"] = browser.run(CHARTS)
+    return {**seen, "charts": [tuple(each) for each in seen["charts"]], "complaints": browser.complaints()}
+
+
+@pytest.mark.requirement("U-31")
+async def test_with_scripts_off_a_proposal_is_decided_a_conflict_settled_and_a_memory_forgotten(
+    database_url: str, tmp_path: Path, browser: Browser
+):
+    async with seeded(database_url, tmp_path) as there:
+        said = await asyncio.to_thread(decide_without_scripts, browser, there)
+
+    assert "is applied." in said[0]
+    assert "is dismissed." in said[1]
+    assert "Forgotten for good" in said[2]
+
+
+def decide_without_scripts(browser: Browser, there: Seeded) -> list[str]:
+    there.enter(browser)
+    said = []
+    with browser.without_scripts():
+        for page, label in (("inbox", "Approve"), ("conflicts", "Keep what stands")):
+            browser.open(there.url + there.pages[page])
+            browser.click(label)
+            said.append(browser.text("[role=status]"))
+        browser.open(there.url + there.pages["memory"])
+        browser.find("#acts > details:last-child summary").click()
+        browser.find("input[name=word]").send_keys("forget", Keys.ENTER)
+        said.append(browser.text("[role=status]"))
+    return said
 
 
 @pytest.mark.requirement("U-33", "U-34")

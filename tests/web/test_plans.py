@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-import pytest
 from tests.jobs.deps import rows
 from tests.runtime.server import opened
 
@@ -45,13 +44,19 @@ FILLED = (
        from words where id > (select min(id) from words)""",
 )
 
-NOTHING = {name: None for name in ("agent", "statuses", "kinds", "origins", "subject", "tag", "since", "until")}
+NOTHING = dict.fromkeys(("agent", "statuses", "kinds", "origins", "subject", "tag", "since", "until"))
 ASKED: Mapping[str, Mapping[str, Any]] = {
     "memory.browse": {**NOTHING, "at": None, "after": None},
     "memory.owners": {},
     "memory.subjects": {"agent": None, "after": ""},
     "memory.about": {"agent": None, "subject": "shelf7"},
-    "memory.changes": {"ops": [op.value for op in MemoryChangeOp], "memory": None, "agent": None, "at": None, "after": None},
+    "memory.changes": {
+        "ops": [op.value for op in MemoryChangeOp],
+        "memory": None,
+        "agent": None,
+        "at": None,
+        "after": None,
+    },
     "memory.episodes": {"agent": None, "session": None, "state": None, "before": None},
     "memory.daily_kinds": {"since": NOW - timedelta(days=1)},
     "outcomes.surfacings_of_memory": {"memory": UUID(int=1)},
@@ -63,7 +68,6 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.requirement("U-38")
 async def test_each_query_of_a_page_reads_little_more_than_it_shows(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
         for statement in FILLED:

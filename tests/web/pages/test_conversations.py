@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from tests.web.pages.test_overview import read
 from tests.web.seeded import SAID, WRONG, seeded
 
@@ -11,7 +10,6 @@ from festinger.web.auth import COOKIE
 HERE = "/admin/conversations"
 
 
-@pytest.mark.requirement("U-30")
 async def test_each_reply_has_the_notes_that_its_model_saw_and_an_outcome_is_reported(
     database_url: str, tmp_path: Path
 ):

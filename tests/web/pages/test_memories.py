@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.jobs.deps import rows
@@ -17,7 +16,6 @@ PAGE = "/admin/memories"
 WRONG, RIGHT = "The staging database listens on port 5432", "The staging database listens on port 5433"
 
 
-@pytest.mark.requirement("U-30")
 async def test_a_wrong_memory_is_found_explained_corrected_and_the_correction_taken_back(
     database_url: str, tmp_path: Path
 ):
@@ -49,7 +47,6 @@ async def test_a_wrong_memory_is_found_explained_corrected_and_the_correction_ta
     assert (recalls, causes["count"]) == ([], 1)
 
 
-@pytest.mark.requirement("U-30", "U-43")
 async def test_confirming_archiving_and_restoring_leave_changes_that_can_be_undone(database_url: str, tmp_path: Path):
     async with server(database_url, tmp_path) as at:
         id_ = (await learn(at, "Clara lives in Lisbon", subject="Clara")).json["memory"]["id"]
@@ -108,7 +105,6 @@ async def test_the_list_is_filtered_and_cursored_and_an_agent_sees_its_own(datab
     assert "No memory fits" in nothing.text
 
 
-@pytest.mark.requirement("U-30")
 async def test_everything_known_of_somebody_is_on_one_page_and_more_can_be_added(database_url: str, tmp_path: Path):
     async with server(database_url, tmp_path) as at:
         await learn(at, "Clara lives in Lisbon", subject="Clara")
