@@ -40,6 +40,14 @@ def format_time(at: datetime | str | None) -> str:
     return format_exact(at)[:16].replace("T", " ") + " UTC" if at else ""
 
 
+def format_source(source: str) -> str:
+    """Where something came from, without the id of it."""
+    return next((words for start, words in SOURCES.items() if source.startswith(start)), source)
+
+
+SOURCES = {"correction of ": "a correction", "episode:": "a conversation"}
+
+
 def format_exact(at: datetime | str) -> str:
     """A time to the second, for programs."""
     read = datetime.fromisoformat(at) if isinstance(at, str) else at
@@ -91,7 +99,12 @@ def _templates() -> Environment:
         finalize=lambda value: escape_hidden(value) if type(value) is str else value,
     )
     made.globals |= {"tabs": TABS, "inbox": INBOX, "token_field": TOKEN_FIELD, "link": link_to}
-    made.filters |= {"moment": format_time, "exact": format_exact, "quoted": lambda text: quote(str(text), safe="")}
+    made.filters |= {
+        "moment": format_time,
+        "exact": format_exact,
+        "provenance": format_source,
+        "quoted": lambda text: quote(str(text), safe=""),
+    }
     return made
 
 
@@ -172,7 +185,8 @@ def error_page(error: FestingerError, request: Request) -> Response:
     data = {
         **frame,
         "again": RETRY_SECONDS if isinstance(error, Unavailable) and is_reading else 0,
-        "message": error.message,
+        # How a program gets in is not what a person in a browser wants to know.
+        "message": "" if error.message == NotAuthenticated().message else error.message,
         "hint": error.hint or "",
         "next": frame["whole_path"] if is_reading else "/admin",
         "code": "",

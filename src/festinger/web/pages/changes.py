@@ -3,7 +3,7 @@
 Pages that change memories come back with the id of the change; what was done is told there in the same words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 from uuid import UUID
@@ -58,11 +58,15 @@ def diff_words(old: str, new: str) -> list[tuple[str, str]]:
 
 async def describe_changes(call: AdminCall, changes: Sequence[Change]) -> list[dict[str, Any]]:
     """Changes in words, with the memories they are about and, where the words changed, the difference."""
-    async with call.app.store.transaction() as transaction:
-        ids = {UUID(int=id_.int) for change in changes for id_ in change.memory_ids}
-        found = (await find_memories(transaction, call.space, ids)).values()
-    texts = {str(each.id): each.content for each in found if can_see(call, each)}
+    texts = await load_texts(call, {str(id_) for change in changes for id_ in change.memory_ids})
     return [_describe(change, texts) for change in changes]
+
+
+async def load_texts(call: AdminCall, ids: Iterable[str]) -> dict[str, str]:
+    """The words of those memories that this caller may see."""
+    async with call.app.store.transaction() as transaction:
+        found = await find_memories(transaction, call.space, map(UUID, ids))
+    return {str(id_): each.content for id_, each in found.items() if can_see(call, each)}
 
 
 def _describe(change: Change, texts: dict[str, str]) -> dict[str, Any]:
@@ -92,7 +96,9 @@ async def load_done(call: AdminCall) -> dict[str, Any] | None:
     """The change that a form just made, so that it can be undone at once; or what it said without a change."""
     asked = call.request.query_params
     if not (done := asked.get("done")):
-        return {"says": asked["said"][:200], "change": None, "undone_at": None} if asked.get("said") else None
+        return (
+            {"says": asked["said"][:200], "change": None, "diff": [], "undone_at": None} if asked.get("said") else None
+        )
     async with call.app.store.transaction() as transaction:
         change = await find_change(transaction, call.space, UUID(done))
     (described,) = await describe_changes(call, [change])

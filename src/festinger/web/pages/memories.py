@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope
+from festinger.judge.model import Relation
 from festinger.memory.edit import MemoryEditResult, archive, release, restore
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Kind, Status
@@ -22,7 +23,7 @@ from festinger.services.corrections import confirm_memory, correct_memory
 from festinger.services.search import MemoryHit, find_neighbors, search_memories
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.auth import AccessScope
-from festinger.web.pages.changes import describe_changes, load_done
+from festinger.web.pages.changes import describe_changes, load_done, load_texts
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import (
     AdminCall,
@@ -37,6 +38,14 @@ from festinger.web.route import (
 ROUTES = RouteTable()
 MEMORIES = "/admin/memories"
 FORGET_WORD = "forget"
+RELATIONS = {
+    Relation.SAME: "The same as",
+    Relation.UPDATE: "One is newer than the other:",
+    Relation.CONTRADICTS: "Contradicts",
+    Relation.REFINES: "One says more than the other:",
+    Relation.UNRELATED: "Has nothing to do with",
+    Relation.UNSURE: "Nobody is sure how it relates to",
+}
 MAX_CUE = 500
 FILTERS = ("kind", "status", "origin", "agent", "since", "until", "tag")
 
@@ -94,7 +103,7 @@ async def memory_page(call: AdminCall) -> dict[str, Any]:
     near = await find_neighbors(call.app, why.memory) if why.memory.is_live else []
     return {
         "item": why.memory.as_json() | {"weight": round(why.weight.center, 2)},
-        "why": why.as_json() | {"judgements": _judged(why.as_json()["judgements"], str(memory))},
+        "why": why.as_json() | {"judgements": await _judged(call, why.as_json()["judgements"], str(memory))},
         "causes": len(why.causes),
         "replaced_by": why.superseded_by.as_json() if why.superseded_by else None,
         "history": list(reversed(await describe_changes(call, history.changes))),
@@ -105,9 +114,14 @@ async def memory_page(call: AdminCall) -> dict[str, Any]:
     }
 
 
-def _judged(judgements: list[dict[str, Any]], memory: str) -> list[dict[str, Any]]:
-    """What judges said of this memory and another one."""
-    return [each | {"other": each["new"] if each["old"] == memory else each["old"]} for each in judgements]
+async def _judged(call: AdminCall, judgements: list[dict[str, Any]], memory: str) -> list[dict[str, Any]]:
+    """What judges said of this memory and another one, in words."""
+    others = [each["new"] if each["old"] == memory else each["old"] for each in judgements]
+    texts = await load_texts(call, others)
+    return [
+        each | {"other": other, "text": texts.get(other), "says": RELATIONS[Relation(each["relation"])]}
+        for each, other in zip(judgements, others, strict=True)
+    ]
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/correct", AccessScope.REVIEW, page=True)

@@ -4,14 +4,12 @@ Shows how many recalls get an outcome, who reports it and how, and which memorie
 in vain. `/admin/outcomes.json` has the same data.
 """
 
-from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
-from festinger.memory.changes import find_memories
 from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
+from festinger.web.pages.changes import load_texts
 from festinger.web.render import add_page
-from festinger.web.route import AdminCall, RouteTable, can_see
+from festinger.web.route import AdminCall, RouteTable
 
 ROUTES = RouteTable()
 SHOWN = {"24h": "24 hours", "7d": "7 days", "all": "all time"}
@@ -28,7 +26,7 @@ async def usefulness_page(call: AdminCall) -> dict[str, Any]:
     deps = call.app.outcomes.deps
     found = await outcome_stats(deps, call.space)
     named = await top_memories(deps, call.space)
-    texts = await _load_texts(call, [each["memory"] for those in named.values() for each in those])
+    texts = await load_texts(call, [each["memory"] for those in named.values() for each in those])
     return {
         "spans": [{"span": SHOWN[name], **found[name]} for name in SPANS],
         "groups": list(GROUPS),
@@ -39,10 +37,3 @@ async def usefulness_page(call: AdminCall) -> dict[str, Any]:
             for name, title in LISTS.items()
         ],
     }
-
-
-async def _load_texts(call: AdminCall, ids: Sequence[str]) -> dict[str, str]:
-    """The words of the memories that this caller may see."""
-    async with call.app.store.transaction() as transaction:
-        found = await find_memories(transaction, call.space, map(UUID, ids))
-    return {str(id_): each.content for id_, each in found.items() if can_see(call, each)}
