@@ -135,7 +135,9 @@ async def _conflicts(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     count = await count_pending(app.world.deps, space)
     async with app.store.transaction() as transaction:
         ids = {ref for each in found for ref in (each.old_memory, each.new_memory) if ref is not None}
-        texts = {id_: each.content for id_, each in (await find_memories(transaction, space, ids)).items()}
+        memories = await find_memories(transaction, space, ids)
+    # Agents may list what waits, and must not read what is another's own.
+    texts = {id_: f"a memory of {each.agent_id}" if each.agent_id else each.content for id_, each in memories.items()}
     return PendingGroup(kind="conflicts", count=count, items=tuple(_conflict(each, texts) for each in found))
 
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from starlette.responses import RedirectResponse, Response
 
 from festinger.errors import NotFound
+from festinger.ids import read_id
 from festinger.memory.changes import Change, MemoryChangeOp, find_change, find_memories, list_changes
 from festinger.memory.undo import undo
 from festinger.web.auth import AccessScope
@@ -72,6 +73,7 @@ async def load_texts(call: AdminCall, ids: Iterable[str]) -> dict[str, str]:
 def _describe(change: Change, texts: dict[str, str]) -> dict[str, Any]:
     subject = str(change.after.get("new") or change.memory_ids[0])
     old, new = "", texts.get(subject, "")
+    words = WORDS.get(change.op, change.op.value.capitalize())
     if change.op is MemoryChangeOp.SUPERSEDE:
         old = texts.get(str(next(iter(change.after.get("old", ())), "")), "")
     elif change.op is MemoryChangeOp.EDIT and subject in texts:
@@ -79,7 +81,7 @@ def _describe(change: Change, texts: dict[str, str]) -> dict[str, Any]:
     return {
         "change": str(change.id),
         "op": change.op.value,
-        "says": f"{WORDS[change.op]}." if change.undone_at is None else f"{WORDS[change.op]}, and undone.",
+        "says": f"{words}." if change.undone_at is None else f"{words}, and undone.",
         "at": change.at,
         "by": change.by,
         "reason": change.reason,
@@ -100,7 +102,7 @@ async def load_done(call: AdminCall) -> dict[str, Any] | None:
             {"says": asked["said"][:200], "change": None, "diff": [], "undone_at": None} if asked.get("said") else None
         )
     async with call.app.store.transaction() as transaction:
-        change = await find_change(transaction, call.space, UUID(done))
+        change = await find_change(transaction, call.space, read_id(done))
     (described,) = await describe_changes(call, [change])
     return described
 

@@ -30,6 +30,7 @@ from festinger.web.route import (
     RouteTable,
     can_see,
     format_time_cursor,
+    is_person,
     parse_limit,
     parse_time_cursor,
     viewer_of,
@@ -64,7 +65,7 @@ async def memories_page(call: AdminCall) -> dict[str, Any]:
         "kinds": [each.value for each in Kind],
         "statuses": [*(each.value for each in Status), "all"],
         "origins": [each.value for each in Origin],
-        "agents": await list_owners(call.app.memory.deps, call.space),
+        "agents": await list_owners(call.app.memory.deps, call.space) if is_person(call) else [],
         "done": await load_done(call),
         "next": None,
     }
