@@ -93,7 +93,7 @@ async def test_what_was_put_away_was_believed_until_then_and_not_afterwards(by_w
     if operation == "archive":
         change = await archive(deps, MAIN_SPACE, old, **more)
     elif operation == "supersede":
-        change = await supersede(deps, MAIN_SPACE, old, new, **more)
+        change = await supersede(deps, MAIN_SPACE, old, new, by="test")
     else:
         change = await merge(deps, MAIN_SPACE, [new, old], **more)
         old, new = (old, new) if change.memory.id == new else (new, old)

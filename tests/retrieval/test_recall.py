@@ -294,7 +294,7 @@ async def test_every_item_says_why(by_words: Recaller):
     assert item.why["terms"] == ["cello"]
     assert item.why["evidence"] == 1.0
     assert item.why["weight"]["alpha"] == 1.0
-    assert "learnt by a person on 2026-01-05" in item.why["sentence"]
+    assert "learned by a person on 2026-01-05" in item.why["sentence"]
     assert (await by_words.recall("cello")).items[0].why is None
 
 

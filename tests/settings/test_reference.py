@@ -14,13 +14,15 @@ ROOT = Path(__file__).parents[2]
 SPEC = ROOT / "docs" / "spec"
 
 ROOMS_TO_COME = {
-    "api", "cli", "console", "import", "mcp",
+    "api", "cli", "import", "mcp",
 }  # fmt: skip
 """Sections of the specification whose rooms are not built yet. A room that comes takes its name out here,
 and with it every key of its table must be in the tree."""
 
 KEYS_TO_COME = {
     "auth.writes_per_second",
+    "console.docs",
+    "console.enabled",
     "store.row_security",
 }  # fmt: skip
 """Keys of sections that exist, whose part of the room is not built yet: a key that does nothing misleads."""

@@ -7,6 +7,7 @@ machine, and hands over whatever it complained about.
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,7 +58,10 @@ class Browser:
     driver: Chrome
 
     def open(self, address: str) -> None:
+        """Go there, and wait until the page is there whole: on a busy machine the driver comes back before."""
+        self.run(LEAVING)
         self.driver.get(address)
+        self._until(lambda _: self.run(ARRIVED), what=address)
 
     def find(self, css: str) -> WebElement:
         """The first such element, as soon as there is one."""
@@ -76,6 +80,19 @@ class Browser:
         button.click()
         self._until(lambda _: self.run(ARRIVED), what=f"the page after {label}")
 
+    def click(self, label: str) -> None:
+        """Press the first button that says this, where no script can tell when the next page is there."""
+        self.driver.find_element(By.XPATH, f"//main//button[normalize-space()='{label}']").click()
+
+    @contextmanager
+    def without_scripts(self) -> Iterator[None]:
+        """Run no script of any page meanwhile."""
+        self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            yield
+        finally:
+            self.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
     def text(self, css: str = "main") -> str:
         """What the first such element says, as soon as there is one."""
         return self._until(lambda driver: str(driver.find_element(By.CSS_SELECTOR, css).text), what=css)
@@ -89,11 +106,11 @@ class Browser:
 
         self._until(says, what=f"{css} that says {text}")
 
-    def narrow(self, width: int) -> None:
-        """Look through a window of this width."""
+    def narrow(self, width: int, *, height: int = 800) -> None:
+        """Look through a window of this width; below a tablet's it is a phone."""
         self.driver.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 800},
         )
 
     def prefer(self, scheme: str) -> None:

@@ -81,13 +81,14 @@ async def test_a_fault_of_ours_is_answered_in_its_shape_and_goes_on_to_the_edge(
 async def test_the_pages_load_nothing_from_elsewhere_and_weigh_little(tmp_path: Path):
     html = (await ask(build_admin_app(closed(tmp_path)), "GET", "/admin")).text
     sheet = (await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/static/festinger.css")).text
+    script = (await ask(build_admin_app(closed(tmp_path)), "GET", "/admin/static/festinger.js")).text
 
-    assert "<script" not in html
+    assert html.count("<script") == html.count('<script src="/admin/static/festinger.js" defer></script>') == 1
     assert "<style" not in html
     assert " style=" not in html
     assert "url(" not in sheet
     assert "@import" not in sheet
-    assert len(sheet) < 100_000
+    assert len(sheet) + len(script) < 100_000
 
 
 @pytest.mark.parametrize("name", ["..%2fpages.py", "page.html", "..", "festinger.css%00"])

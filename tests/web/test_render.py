@@ -1,7 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.pages.test_start import MONDAY
+from tests.web.pages.test_overview import MONDAY
 
 from festinger.web.render import escape_hidden, format_time
 
@@ -20,6 +20,6 @@ def test_showing_twice_changes_nothing_more(text: str):
     assert escape_hidden(escape_hidden(text)) == escape_hidden(text)
 
 
-def test_a_time_is_read_to_the_second_from_a_value_or_from_text():
-    assert format_time(MONDAY) == format_time("2026-01-05T12:00:00.9Z") == "2026-01-05 12:00:00 UTC"
+def test_a_time_is_read_to_the_minute_from_a_value_or_from_text():
+    assert format_time(MONDAY) == format_time("2026-01-05T12:00:00.9Z") == "2026-01-05 12:00 UTC"
     assert format_time(None) == ""

@@ -14,6 +14,7 @@ from festinger.web.auth import COOKIE
 
 ORIGIN = "http://localhost:11435"
 FORM = "application/x-www-form-urlencoded"
+ON_EVERY_PAGE = ("/admin/memories", "/admin/theme")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +52,7 @@ class Forms(HTMLParser):
 def forms_of(page: Got) -> list[Form]:
     read = Forms()
     read.feed(page.text)
-    return read.found
+    return [form for form in read.found if form.action.partition("?")[0] not in ON_EVERY_PAGE]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

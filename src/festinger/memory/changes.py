@@ -163,7 +163,7 @@ async def list_changes(
     rows = await deps.store.all(
         Q["changes"],
         space=space,
-        ops=[op.value for op in ops] or None,
+        ops=[op.value for op in ops or MemoryChangeOp],
         memory=memory,
         agent=agent,
         at=before[0] if before else None,

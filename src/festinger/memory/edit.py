@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, Refused, Stale
-from festinger.ids import MemoryId, SpaceId
+from festinger.ids import Cause, MemoryId, SpaceId
 from festinger.memory.changes import (
     ChangeDraft,
     MemoryChangeOp,
@@ -152,9 +152,12 @@ async def restore(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str, re
 
 
 async def supersede(
-    deps: MemoryDeps, space: SpaceId, old: UUID, new: UUID, *, by: str, reason: str = ""
+    deps: MemoryDeps, space: SpaceId, old: UUID, new: UUID, *, by: str, reason: str = "", cause: Cause | None = None
 ) -> MemoryEditResult:
-    """Replace one memory by another; a memory already replaced is left as it is."""
+    """Replace one memory by another; a memory already replaced is left as it is.
+
+    `cause` is that of a new one learned for this purpose: undoing puts it away.
+    """
     async with deps.store.transaction() as transaction:
         found = await lock_memories(transaction, space, [old, new])
         older, newer = found[MemoryId(old)], found[MemoryId(new)]
@@ -163,7 +166,7 @@ async def supersede(
         await check_no_cycle(transaction, space, old=older, new=newer)
         if newer.status is not Status.ACTIVE:
             raise Refused(f"What is {newer.status.value} cannot replace anything.", status=newer.status.value)
-        fresh, change = await supersede_all(deps, transaction, newer, [older], by=by, reason=reason)
+        fresh, change = await supersede_all(deps, transaction, newer, [older], by=by, reason=reason, cause=cause)
     return MemoryEditResult(memory=fresh, change=change)
 
 

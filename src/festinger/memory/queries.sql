@@ -538,13 +538,19 @@ order by c.at, c.id;
 
 -- name: changes
 -- What was done, newest first; to one memory, or without what was done to other agents' own, if that is asked for.
-select c.* from memory_change c
-where c.space_id = %(space)s and (%(ops)s::text[] is null or c.op = any(%(ops)s))
-  and (%(memory)s::uuid is null or c.memory_ids @> array[%(memory)s::uuid])
-  and (%(agent)s::text is null or not exists (
-      select 1 from memory m where m.space_id = c.space_id and m.id = any(c.memory_ids)
-        and m.agent_id is not null and m.agent_id <> %(agent)s))
-  and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
+-- The latest of each kind are read along the index, so that nobody reads all to see some.
+select c.* from unnest(%(ops)s::text[]) as o (op)
+cross join lateral (
+    select c.* from memory_change c
+    where c.space_id = %(space)s and c.op = o.op
+      and (%(memory)s::uuid is null or c.memory_ids @> array[%(memory)s::uuid])
+      and (%(agent)s::text is null or not exists (
+          select 1 from memory m where m.space_id = c.space_id and m.id = any(c.memory_ids)
+            and m.agent_id is not null and m.agent_id <> %(agent)s))
+      and (%(at)s::timestamptz is null or (c.at, c.id) < (%(at)s, %(after)s::uuid))
+    order by c.at desc, c.id desc
+    limit %(limit)s
+) as c
 order by c.at desc, c.id desc
 limit %(limit)s;
 
@@ -620,20 +626,79 @@ select m.*, line.depth from line
 join memory m on m.space_id = %(space)s and m.id = line.id
 order by line.depth;
 
--- name: page
--- Memories as people list them, newest first.
-select m.* from memory m
-where m.space_id = %(space)s
+-- part: as_filtered
+-- What of some memories a person or an agent asks for.
   and (%(agent)s::text is null or m.agent_id is null or m.agent_id = %(agent)s)
   and (%(statuses)s::text[] is null or m.status = any(%(statuses)s))
   and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
   and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
   and (%(subject)s::text is null or m.subject_key = %(subject)s)
-  and (%(words)s::text is null or m.content_tsv @@ websearch_to_tsquery(m.language, %(words)s))
+  and (%(tag)s::text is null or %(tag)s = any(m.tags))
+  and (%(since)s::timestamptz is null or m.created_at >= %(since)s)
   and (%(until)s::timestamptz is null or m.created_at <= %(until)s)
+
+-- name: page
+-- Memories as programs list them, newest first.
+select m.* from memory m
+where m.space_id = %(space)s
+  -- use: as_filtered
+  and (%(words)s::text is null or m.content_tsv @@ websearch_to_tsquery(m.language, %(words)s))
+  and (%(as_of)s::timestamptz is null or m.created_at <= %(as_of)s)
   and (%(after)s::bigint is null or m.seq < %(after)s)
 order by m.seq desc
 limit %(limit)s;
+
+-- name: browse
+-- Memories as people list them, newest first, along the index of their times.
+select m.* from memory m
+where m.space_id = %(space)s
+  -- use: as_filtered
+  and (%(at)s::timestamptz is null or (m.created_at, m.id) < (%(at)s, %(after)s::uuid))
+order by m.created_at desc, m.id desc
+limit %(limit)s;
+
+-- name: owners
+-- The agents that have memories of their own, one step along the index for each.
+with recursive owner (id) as (
+    select (select min(m.agent_id) from memory m where m.space_id = %(space)s)
+    union all
+    select (select min(m.agent_id) from memory m where m.space_id = %(space)s and m.agent_id > owner.id)
+    from owner where owner.id is not null
+)
+select owner.id from owner where owner.id is not null limit %(limit)s;
+
+-- name: subjects
+-- What live memories are about, in order of the alphabet, one step along the index for each.
+with recursive subject (key, number) as (
+    select (select min(m.subject_key) from memory m where m.space_id = %(space)s
+            and m.status in ('active', 'held', 'quarantined') and m.subject_key > %(after)s), 1
+    union all
+    select (select min(m.subject_key) from memory m where m.space_id = %(space)s
+            and m.status in ('active', 'held', 'quarantined') and m.subject_key > subject.key), subject.number + 1
+    from subject where subject.key is not null and subject.number < %(limit)s
+)
+select subject.key, named.name, named.memories from subject
+cross join lateral (
+    select max(m.subject) as name, count(*) as memories from memory m
+    where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.subject_key = subject.key
+      and (%(agent)s::text is null or m.agent_id is null or m.agent_id = %(agent)s)
+) as named
+where named.memories > 0
+order by subject.key;
+
+-- name: about
+-- The live memories of a subject, by their attribute, the newest first.
+select m.* from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined') and m.subject_key = %(subject)s
+  and (%(agent)s::text is null or m.agent_id is null or m.agent_id = %(agent)s)
+order by m.attribute_key nulls last, m.seq desc
+limit %(limit)s;
+
+-- name: daily_kinds
+-- How many memories of each kind came on each day since a moment.
+select (m.created_at at time zone 'UTC')::date as day, m.kind as name, count(*) as number from memory m
+where m.space_id = %(space)s and m.created_at >= %(since)s
+group by 1, 2 order by 1, 2;
 
 -- part: section_and_place
 -- The section of a memory in a brief, and its place there: the heaviest first.
@@ -943,6 +1008,15 @@ returning *;
 select t.seq, t.turn_id, t.at, t.role, t.origin, t.content, t.surfaced from episode_turn t
 where t.space_id = %(space)s and t.episode_id = %(episode)s
 order by t.seq;
+
+-- name: first_words
+-- With what words of a user some episodes began.
+select e.id, t.words from unnest(%(episodes)s::uuid[]) as e (id)
+cross join lateral (
+    select left(t.content, %(chars)s) as words from episode_turn t
+    where t.space_id = %(space)s and t.episode_id = e.id and t.role = 'user'
+    order by t.seq limit 1
+) as t;
 
 -- name: turns_left
 -- The same without what was left out.

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from festinger.clock import aware, iso, read_moment
 from festinger.errors import BadInput, NotFound
-from festinger.ids import MemoryId, Origin, Scope, SpaceId
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Record
 from festinger.memory.changes import (
     DEPTH,
@@ -49,7 +49,11 @@ class MemoryFilter:
     kinds: Sequence[Kind] = ()
     origins: Sequence[Origin] = ()
     subject: str | None = None
+    tag: str | None = None
     words: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    """Learned between these."""
     as_of: datetime | None = None
     valid_at: datetime | None = None
     everybodys: bool = False
@@ -72,7 +76,10 @@ def parse_filter(asked: Mapping[str, str]) -> MemoryFilter:
         kinds=[parse_kind(each) for each in asked.get("kind", "").split(",") if each],
         origins=_parse_list(Origin, asked.get("origin", "")),
         subject=asked.get("subject"),
+        tag=asked.get("tag") or None,
         words=asked.get("q"),
+        since=_parse_moment(asked, "since"),
+        until=_parse_moment(asked, "until"),
         as_of=_parse_moment(asked, "as_of"),
         valid_at=_parse_moment(asked, "valid_at"),
     )
@@ -250,21 +257,73 @@ async def load_causes(
 async def _list_rows(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, *, after: int | None, limit: int
 ) -> list[Memory]:
-    statuses = None if wanted.is_dated else wanted.statuses
     rows = await transaction.all(
         Q["page"],
-        space=scope.space,
-        agent=None if wanted.everybodys else scope.agent,
-        statuses=None if statuses is None else [status.value for status in statuses],
-        kinds=[kind.value for kind in wanted.kinds] or None,
-        origins=[origin.value for origin in wanted.origins] or None,
-        subject=subject_key(wanted.subject),
+        **_filter_parameters(scope, wanted),
         words=wanted.words,
-        until=_past(deps, wanted.as_of),
+        as_of=_past(deps, wanted.as_of),
         after=after,
         limit=limit,
     )
     return [memory_from_row(row) for row in rows]
+
+
+def _filter_parameters(scope: Scope, wanted: MemoryFilter) -> dict[str, Any]:
+    statuses = None if wanted.is_dated else wanted.statuses
+    return {
+        "space": scope.space,
+        "agent": None if wanted.everybodys else scope.agent,
+        "statuses": None if statuses is None else [status.value for status in statuses],
+        "kinds": [kind.value for kind in wanted.kinds] or None,
+        "origins": [origin.value for origin in wanted.origins] or None,
+        "subject": subject_key(wanted.subject),
+        "tag": wanted.tag,
+        "since": wanted.since,
+        "until": wanted.until,
+    }
+
+
+async def browse_memories(
+    deps: MemoryDeps,
+    scope: Scope,
+    wanted: MemoryFilter = STANDING,
+    *,
+    before: tuple[datetime, UUID] | None = None,
+    limit: int = 50,
+) -> list[Memory]:
+    """List memories for a person, latest first; `before` is the time and id of the last one shown."""
+    at, after = before or (None, None)
+    rows = await deps.store.all(Q["browse"], **_filter_parameters(scope, wanted), at=at, after=after, limit=limit)
+    return [memory_from_row(row) for row in rows]
+
+
+MOST_OWNERS = 50
+
+
+async def list_owners(deps: MemoryDeps, space: SpaceId) -> list[AgentId]:
+    """List the agents that have memories of their own."""
+    return [AgentId(row["id"]) for row in await deps.store.all(Q["owners"], space=space, limit=MOST_OWNERS)]
+
+
+async def list_subjects(
+    deps: MemoryDeps, space: SpaceId, *, agent: AgentId | None = None, after: str = "", limit: int = 100
+) -> list[dict[str, Any]]:
+    """List what live memories are about, with how many there are of each, in order of the alphabet."""
+    rows = await deps.store.all(Q["subjects"], space=space, agent=agent, after=after, limit=limit)
+    return [dict(row) for row in rows]
+
+
+async def load_about(
+    deps: MemoryDeps, space: SpaceId, subject: str, *, agent: AgentId | None = None, limit: int = 200
+) -> list[Memory]:
+    """Load the live memories of a subject, those that wait for a decision included."""
+    rows = await deps.store.all(Q["about"], space=space, subject=subject_key(subject), agent=agent, limit=limit)
+    return [memory_from_row(row) for row in rows]
+
+
+async def count_daily_kinds(deps: MemoryDeps, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
+    """Count the memories that came on each day, by kind."""
+    return [dict(row) for row in await deps.store.all(Q["daily_kinds"], space=space, since=since)]
 
 
 async def _filter_by_moment(

@@ -49,6 +49,13 @@ where s.space_id = %(space)s and (%(partition)s::text is null or s.partition = %
 order by s.surfaced_at desc, s.id desc
 limit %(limit)s;
 
+-- name: surfacings_of_memory
+-- When and where one memory was put before a model, newest first.
+select s.* from surfacing s
+where s.space_id = %(space)s and s.memory_id = %(memory)s
+order by s.surfaced_at desc, s.id desc
+limit %(limit)s;
+
 -- name: find_surfacing
 -- One of them.
 select s.* from surfacing s where s.space_id = %(space)s and s.id = %(id)s;
@@ -358,6 +365,12 @@ select o.outcome, o.how, count(*) as told, sum(o.confidence_after - o.confidence
 where o.space_id = %(space)s and o.at > %(since)s and o.replaced_by is null
 group by o.outcome, o.how
 order by o.outcome, o.how;
+
+-- name: daily_outcomes
+-- How many outcomes of each kind there were on each day since a moment.
+select (o.at at time zone 'UTC')::date as day, o.outcome as name, count(*) as number from outcome o
+where o.space_id = %(space)s and o.at >= %(since)s and o.replaced_by is null
+group by 1, 2 order by 1, 2;
 
 -- name: count_pending
 -- How much waits for an outcome.

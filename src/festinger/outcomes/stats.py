@@ -64,6 +64,11 @@ def summarize_counts(surfaced: Rows, outcomes: Rows) -> dict[str, Any]:
     }
 
 
+async def count_daily_outcomes(deps: OutcomeDeps, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
+    """Count the outcomes of each day, by kind."""
+    return [dict(row) for row in await deps.store.all(Q["daily_outcomes"], space=space, since=since)]
+
+
 GROUPS = ("agent", "door", "reason")
 KNOWN = (ReportSource.EXPLICIT, ReportSource.SELF, ReportSource.INFERRED)
 

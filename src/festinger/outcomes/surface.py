@@ -121,6 +121,12 @@ def _surfaced_events(
     ]
 
 
+async def surfacings_of_memory(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, limit: int = 20) -> list[Surfacing]:
+    """List when and where a memory was put before a model, newest first."""
+    rows = await deps.store.all(Q["surfacings_of_memory"], space=space, memory=memory, limit=limit)
+    return [surfacing_of(row) for row in rows]
+
+
 async def list_pending_surfacings(
     deps: OutcomeDeps, space: SpaceId, partition: str, *, limit: int = MOST_LISTED
 ) -> list[Surfacing]:

@@ -6,6 +6,7 @@ matching words, the priors, the evidence, the source and one plain sentence; fie
 out, so none is null. Nothing here can fail a recall.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,6 +33,7 @@ from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.queries import queries_of
 
 DIGITS = 6
+_WORD = re.compile(r"\w+")
 
 
 def explain_hit(
@@ -99,7 +101,7 @@ def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThres
     each = hit.candidate
     by = []
     if terms:
-        by.append("shares " + ", ".join(f"`{term}`" for term in terms[:5]))
+        by.append("shares " + ", ".join(f"`{_whole_word(term, each.content)}`" for term in terms[:5]))
     if hit.called:
         by.append("is called " + ", ".join(f"`{name}`" for name in hit.called[:5]))
     if each.cosine is not None:
@@ -110,8 +112,14 @@ def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThres
         by.append("came to mind with " + ", ".join(hit.hops))
     enough = "enough" if hit.evidence >= bar.threshold else "weak"
     reasons = ", ".join(by) or "lies in the time that the cue names"
-    what = "This was said" if not each.is_memory else f"This {each.kind} was learnt"
+    what = "This was said" if not each.is_memory else f"This {each.kind} was learned"
     return f"{what} by a {each.origin} on {each.happened.date().isoformat()}; it {reasons}; the evidence is {enough}."
+
+
+def _whole_word(stem: str, text: str) -> str:
+    """The word of a text that a stem stands for: the stem alone reads like a typing error."""
+    words = (word for word in _WORD.findall(text.lower()) if word.startswith(stem[: max(3, len(stem) - 1)]))
+    return next(words, stem)
 
 
 def _rounded(number: float | None) -> float | None:

@@ -140,6 +140,11 @@ class AuthSettings(SettingsSection):
     )
 
 
+class ConsoleSettings(SettingsSection):
+    chart_days: int = setting_field(30, "Days that the charts of the console show.", ge=1, le=366)
+    graph_nodes: int = setting_field(60, "Most words in the picture of the world.", ge=2, le=200)
+
+
 class UpstreamSettings(SettingsSection):
     ollama: HttpUrl | None = setting_field(None, "Where `/api/…` goes, if not to `proxy.upstream`.", allowed=URL_WORDS)
     openai: HttpUrl | None = setting_field(None, "Where `/v1/…` goes, if not to `proxy.upstream`.", allowed=URL_WORDS)
@@ -306,6 +311,7 @@ class Settings(SettingsSection):
     metrics: MetricsSettings = MetricsSettings()
     server: ServerSettings = ServerSettings()
     auth: AuthSettings = AuthSettings()
+    console: ConsoleSettings = ConsoleSettings()
     proxy: ProxySettings = ProxySettings()
     world: WorldSettings = WorldSettings()
     memory: MemorySettings = MemorySettings()

@@ -554,6 +554,13 @@ select count(*) as calls,
 from cost
 where at > %(since)s and (%(purpose)s::text is null or purpose = %(purpose)s);
 
+-- name: daily_costs
+-- What calls of a space cost on each day since a moment, by purpose.
+select (at at time zone 'UTC')::date as day, purpose as name, coalesce(sum(cost_usd), 0)::float8 as number
+from cost
+where space_id = %(space)s and at >= %(since)s
+group by 1, 2 order by 1, 2;
+
 -- name: sum_costs
 -- What calls of a space came to, by purpose and model; of one session or since a moment, if so asked.
 -- A failed call that used nothing is not unpriced: there was nothing to price.
@@ -696,7 +703,7 @@ order by at, anchor;
 
 -- name: notes_of_session
 -- The notes that were put into a session, whoever spoke in it; the callers of a space are few, and are skipped over.
-select block from injection where space_id = %(space)s and session_id = %(session)s order by at, anchor;
+select id, block from injection where space_id = %(space)s and session_id = %(session)s order by at, anchor;
 
 -- name: prune_sessions
 -- Forgets one batch of sessions that were quiet for long, with the notes that stood in them.
@@ -733,9 +740,19 @@ select id, at, agent_id as agent, session_id as session, route, model, status, m
 from request_log
 where space_id = %(space)s
   and (%(session)s::text is null or session_id = %(session)s)
+  and (%(since)s::timestamptz is null or at >= %(since)s)
   and (%(before)s::timestamptz is null or at < %(before)s)
 order by at desc, id
 limit %(limit)s;
+
+-- name: daily_overhead
+-- What requests of a space waited for us on each day since a moment: half of them, and all but a twentieth, no longer.
+select (at at time zone 'UTC')::date as day, count(*) as number,
+       percentile_cont(0.5) within group (order by before_ms) as p50,
+       percentile_cont(0.95) within group (order by before_ms) as p95
+from request_log
+where space_id = %(space)s and at >= %(since)s and session_id is not null
+group by 1 order by 1;
 
 -- name: count_requests
 -- How many requests of all spaces memory served in which way since a moment, and why so.

@@ -299,3 +299,8 @@ def _folded(word: str) -> str:
     while (once := unicodedata.normalize("NFKC", word.casefold())) != word:
         word = once
     return word
+
+
+def join_tokens(text: str) -> str:
+    """Return some words as one token; several count as one name."""
+    return "_".join(token.text for token in tokenize(text)) or text

@@ -38,10 +38,26 @@ def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
     from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine
-    from festinger.web.pages import conflicts, inbox, login, loops, start, usefulness, world
+    from festinger.web.pages import (
+        about,
+        changes,
+        conflicts,
+        conversations,
+        inbox,
+        login,
+        loops,
+        overview,
+        usefulness,
+        world,
+    )
+    from festinger.web.pages import health as health_page
+    from festinger.web.pages import memories as memory_pages
 
     api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
-    pages = (render, conflicts, inbox, login, loops, start, usefulness, world)
+    pages = (
+        *(render, about, changes, conflicts, conversations, health_page, inbox, login, loops, memory_pages),
+        *(overview, usefulness, world),
+    )
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 
 
@@ -57,8 +73,10 @@ def build_admin_app(
     supervisor: Supervisor, routes: Iterable[AdminRoute] | None = None, *, owner: StoreOwner | None = None
 ) -> Starlette:
     """Build the ASGI app over these routes; with an owner it is for that person alone, in this process."""
-    # Of two paths that fit a request, the one that says it literally comes first.
-    ordered = sorted(all_routes() if routes is None else routes, key=lambda route: route.path.replace("{", "\x7f"))
+    # Of two paths that fit a request, the one that says more of it literally comes first.
+    ordered = sorted(
+        all_routes() if routes is None else routes, key=lambda route: route.path.replace("{", "\x7f") + "\x7f"
+    )
     return Starlette(
         routes=[
             StarletteRoute(route.path, _endpoint(route, supervisor, owner), methods=[route.method]) for route in ordered
@@ -134,6 +152,10 @@ def _dressed(response: Response, request: Request) -> Response:
 
 async def _unknown(request: Request, _error: Exception) -> Response:
     error = NotFound(f"There is nothing at {request.method} {request.url.path}.", hint="`/admin` is the start page.")
+    if "text/html" in request.headers.get("accept", ""):
+        from festinger.web.render import error_page
+
+        return _dressed(error_page(error, request), request)
     return _dressed(json_response(error.as_json(request_id(request)), 404), request)
 
 

@@ -161,7 +161,9 @@ async def _session(request: Request, scope: AccessScope, doorway: AuthDeps) -> C
     try:
         session = await doorway.find_session(cookie)
     except Unavailable:
-        # Sessions cannot be looked up now: treat the caller as anonymous.
+        # Sessions cannot be looked up now: what is open to anybody stays open, the rest says that it is down.
+        if scope not in (AccessScope.PROBE, AccessScope.OPEN):
+            raise
         return None
     if session is None:
         return None

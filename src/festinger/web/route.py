@@ -251,7 +251,7 @@ def caller_scope(call: AdminCall) -> Scope:
 
 def viewer_of(call: AdminCall) -> AgentId | None:
     """The agent whose view applies; `None` sees the whole space, which is for people."""
-    if is_person(call) and "agent" not in call.request.query_params:
+    if is_person(call) and not call.request.query_params.get("agent"):
         return None
     return agent_of(call)
 

@@ -1031,3 +1031,15 @@ where space_id = %(space)s and id = any(%(ids)s::uuid[]) and status = 'pending' 
 -- Takes kept sentences and waiting claims of some messages away.
 with unsaid as (delete from cue_waiting where space_id = %(space)s and message_id = any(%(messages)s))
 delete from soas_sentence where space_id = %(space)s and message_id = any(%(messages)s);
+
+-- name: browse_edges
+-- What is believed of concepts, those met last first, along the key of the table.
+select u.id, c.token as concept, p.token as parent, d.token as dimension, u.is_isa, u.confidence, u.origin
+from urd u
+join soas c on c.space_id = u.space_id and c.id = u.id
+join soas p on p.space_id = u.space_id and p.id = u.parent_id
+join soas d on d.space_id = u.space_id and d.id = u.dim_id
+where u.space_id = %(space)s and c.space_id = %(space)s and p.space_id = %(space)s and d.space_id = %(space)s
+  and u.parent_id <> u.id and (%(before)s::bigint is null or u.id < %(before)s)
+order by u.id desc, u.parent_id desc, u.dim_id desc
+limit %(limit)s;

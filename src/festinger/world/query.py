@@ -141,6 +141,13 @@ async def load_neighborhood(
     return walk.seen()
 
 
+async def browse_edges(
+    deps: WorldDeps, space: SpaceId, *, before: int | None = None, limit: int = 50
+) -> list[dict[str, Any]]:
+    """List what is believed of concepts, those met last first; `before` is the number of the last one shown."""
+    return [dict(row) for row in await deps.store.all(Q["browse_edges"], space=space, before=before, limit=limit)]
+
+
 class _NeighborhoodWalk:
     """One walk in progress: which words were met where, and by which edges."""
 

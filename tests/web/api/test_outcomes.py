@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 from tests.web.deps import Desk, deps
-from tests.web.pages.test_start import read
+from tests.web.pages.test_overview import read
 from tests.web.visitor import visitor
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope
@@ -104,8 +104,8 @@ async def test_the_page_of_outcomes_shows_the_rate_how_it_became_known_and_who_h
     assert {(each["rate"], each["resolved"]) for each in duplicate["spans"]} == {(1.0, 2)}
     assert duplicate["spans"][0]["shares"] == {"explicit": 1.0, "self": 0.0, "inferred": 0.0}
     assert [each["memories"] for each in duplicate["lists"]] == [
-        [{"memory": helped, "times": 1}],
-        [{"memory": misled, "times": 1}],
+        [{"memory": helped, "times": 1, "text": "The harbour office of Lisgate opens at 0730."}],
+        [{"memory": misled, "times": 1, "text": "Quillon Freight ships copper wire on Tuesdays."}],
         [],
     ]
-    assert {"100 %", "Helped most often", helped, misled} <= set(words)
+    assert {"100 %", "Helped most often", "Quillon Freight ships copper wire on Tuesdays."} <= set(words)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from tests.runtime.server import told
 from tests.web.deps import Desk, deps
-from tests.web.pages.test_start import HOSTILE, read
+from tests.web.pages.test_overview import HOSTILE, read
 from tests.web.visitor import forms_of, visitor
 
 from festinger.errors import BadInput
@@ -160,6 +160,7 @@ def data(text: str, about: str) -> dict[str, object]:
         "source": text,
         "origin": text,
         "last_confirmed": None,
+        "memory": text,
         "causes": [{"agent": text, "session": text, "day": text, "origin": text}],
     }
     item = {
@@ -191,7 +192,7 @@ def data(text: str, about: str) -> dict[str, object]:
         ],
     }
     return {
-        "item": item, "version": text, "here": text, "suffix": text, "person": text, "form_token": text, "in_all": 3,
+        "item": item, "version": text, "here": text, "space_name": text, "person": text, "form_token": text, "in_all": 3,
         "may_review": True, "may_write": True,
     }  # fmt: skip
 

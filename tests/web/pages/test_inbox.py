@@ -111,7 +111,7 @@ async def test_a_card_shows_hidden_characters_causes_beside_counts_and_the_effec
             assert "<b>failed</b>" not in text
             assert 'href="http' not in text
             assert "1 distinct cause (3 sightings)" in text
-            assert "model: agent default, session s1, 2026-01-05, 3×" in text
+            assert "in session s1</a>, 2026-01-05, 3×" in text
             assert "Makes a task for a person; nothing else changes." in text
         assert "Retry ⟦U+202E⟧the⟦U+200B⟧ &lt;b&gt;failed&lt;/b&gt; query" in shown[1]
 

@@ -15,7 +15,7 @@ from tests.web.visitor import FORM, ORIGIN, Visitor, forms_of, visitor, visitor_
 from festinger.services.access import withdraw_key
 from festinger.store.repositories.auth import AccessRole, load_api_keys
 from festinger.web.auth import COOKIE
-from festinger.web.pages.login import safe_redirect_path
+from festinger.web.render import safe_redirect_path
 
 
 async def enter(

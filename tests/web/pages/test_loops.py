@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.deps import Desk, deps
-from tests.web.pages.test_start import HOSTILE, read
+from tests.web.pages.test_overview import HOSTILE, read
 from tests.web.visitor import visitor
 
 from festinger.events.event import Event

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.web.pages.test_start import MONDAY
+from tests.web.pages.test_overview import MONDAY
 
 from festinger.web.pages.world import HEIGHT, LONGEST, WIDTH, GraphDrawing, draw_graph
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.deps import deps
-from tests.web.pages.test_start import HOSTILE, MONDAY, read
+from tests.web.pages.test_overview import HOSTILE, MONDAY, read
 from tests.web.visitor import visitor
 
 from festinger.web.pages.world import draw_graph
@@ -35,7 +35,7 @@ async def test_an_unknown_word_is_answered_with_the_nearest_known(database_url: 
 
     assert (got.status, empty.status) == (200, 200)
     assert "/admin/world?concept=gnommoweb" in got.text
-    assert "Type a word" in empty.text
+    assert "Around gnommoweb" in empty.text
 
 
 @pytest.mark.requirement("W-86")
@@ -98,6 +98,7 @@ def data(text: str) -> dict[str, object]:
         "asked": text, "depth": 1, "depths": (1, 2, 3), "problem": text, "nearest": [text], "found": found,
         "picture": draw_graph(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
         "decided": {"concept": text, "parent": text, "status": text},
-        "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "suffix": text,
+        "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "space_name": text, "next": text,
+        "edges": [{"concept": text, "parent": text, "dimension": text, "is_isa": True, "origin": text}],
         "person": text, "form_token": text, "in_all": 3, "may_write": True, "may_review": True,
     }  # fmt: skip

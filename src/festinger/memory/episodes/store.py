@@ -34,6 +34,7 @@ from festinger.memory.episodes.episode import (
 )
 from festinger.memory.jobs import SUM_UP
 from festinger.memory.learn.statement import redact_input
+from festinger.memory.model import Memory, memory_from_row
 from festinger.records import parse_choice, record_json
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
@@ -485,3 +486,19 @@ async def page_episodes(
     wanted: Mapping[str, Any] = {"agent": agent, "session": session, "state": state.value if state else None}
     rows = await deps.store.all(Q["episodes"], space=space, **wanted, before=before, limit=limit)
     return [episode_from_row(row) for row in rows]
+
+
+FIRST_CHARS = 160
+
+
+async def load_first_words(deps: MemoryDeps, space: SpaceId, episodes: Sequence[UUID]) -> dict[UUID, str]:
+    """Return the words with which a user began some episodes, for those that have no title yet."""
+    rows = await deps.store.all(Q["first_words"], space=space, episodes=list(episodes), chars=FIRST_CHARS)
+    return {row["id"]: row["words"] for row in rows}
+
+
+async def list_learned(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> list[Memory]:
+    """List what was learned from the turns of an episode."""
+    said = [turn.turn_id for turn in turns]
+    rows = await deps.store.all(Q["learned_from_turns"], space=episode.space_id, session=episode.session_id, turns=said)
+    return [memory_from_row(row) for row in rows]

@@ -133,7 +133,12 @@ def build_waiting_sources(app: "App", deps: ProposalDeps) -> Sources:
 async def _conflicts(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     found = await load_conflicts(app.world.deps, space, statuses=(PENDING,), limit=limit)
     count = await count_pending(app.world.deps, space)
-    return PendingGroup(kind="conflicts", count=count, items=tuple(map(_conflict, found)))
+    async with app.store.transaction() as transaction:
+        ids = {ref for each in found for ref in (each.old_memory, each.new_memory) if ref is not None}
+        memories = await find_memories(transaction, space, ids)
+    # Agents may list what waits, and must not read what is another's own.
+    texts = {id_: f"a memory of {each.agent_id}" if each.agent_id else each.content for id_, each in memories.items()}
+    return PendingGroup(kind="conflicts", count=count, items=tuple(_conflict(each, texts) for each in found))
 
 
 async def _questions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
@@ -210,16 +215,13 @@ async def _suspect(app: "App", space: SpaceId, memory: Memory) -> PendingItem:
     return PendingItem(id=str(memory.id), title=memory.content, why=why, link=f"{MEMORIES}/{memory.id}")
 
 
-def _conflict(conflict: Conflict) -> PendingItem:
+def _conflict(conflict: Conflict, texts: Mapping[Any, str]) -> PendingItem:
     if conflict.about == "memory":
-        title = f"two memories: {conflict.old_memory} / {conflict.new_memory}"
+        title = " / ".join(texts.get(ref, "a forgotten memory") for ref in (conflict.old_memory, conflict.new_memory))
     else:
         title = f"{conflict.concept} ({conflict.dimension}): {conflict.existing_parent} / {conflict.incoming_parent}"
     return PendingItem(
-        id=str(conflict.id),
-        title=title,
-        why=conflict.reason or conflict.collision_type,
-        link=f"{CONFLICTS}/{conflict.id}",
+        id=str(conflict.id), title=title, why=conflict.reason or "both cannot stand", link=f"{CONFLICTS}/{conflict.id}"
     )
 
 

@@ -303,6 +303,11 @@ async def load_session_notes(where: Store | Transaction, space: SpaceId, session
     return [line for row in rows for line in row["block"].splitlines()]
 
 
+async def load_session_blocks(where: Store | Transaction, space: SpaceId, session: SessionId) -> dict[UUID, str]:
+    """Return the blocks that stand in a session, by the recollection that put each there."""
+    return {row["id"]: row["block"] for row in await where.all(Q["notes_of_session"], space=space, session=session)}
+
+
 async def prune_sessions(store: Store, *, before: datetime) -> int:
     """Delete sessions idle since `before`, in batches; return how many."""
     removed = 0

@@ -260,6 +260,11 @@ async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> CostRepor
     return await _costs(store, space=space, since=now - DAY)
 
 
+async def daily_costs(store: Store, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
+    """Return the costs of each day in US dollars, by purpose."""
+    return [dict(row) for row in await store.all(Q["daily_costs"], space=space, since=since)]
+
+
 async def lifetime_costs(store: Store, *, space: SpaceId) -> CostReport:
     return await _costs(store, space=space)
 

@@ -64,11 +64,22 @@ async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequ
 
 
 async def list_requests(
-    store: Store, space: SpaceId, *, session: SessionId | None = None, before: datetime | None = None, limit: int = 100
+    store: Store,
+    space: SpaceId,
+    *,
+    session: SessionId | None = None,
+    since: datetime | None = None,
+    before: datetime | None = None,
+    limit: int = 100,
 ) -> list[LoggedRequest]:
     """Return requests, newest first."""
-    rows = await store.all(Q["list_requests"], space=space, session=session, before=before, limit=limit)
+    rows = await store.all(Q["list_requests"], space=space, session=session, since=since, before=before, limit=limit)
     return [LoggedRequest(**row) for row in rows]
+
+
+async def daily_overhead(store: Store, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
+    """Return for each day how long requests waited for us: the median and the 95th percentile, in ms."""
+    return [dict(row) for row in await store.all(Q["daily_overhead"], space=space, since=since)]
 
 
 async def count_requests(store: Store, *, since: datetime) -> dict[tuple[str, str], int]:

@@ -1,4 +1,4 @@
-"""HTTP API for liveness, readiness, metrics and health details.
+"""HTTP API for liveness, readiness, metrics and the doctor.
 
 `healthz` says that the event loop turns and queries nothing. `readyz` says that the database answers and the
 disk takes captured text; a missing provider, a refused setting or a dead job appears in the body and never
@@ -6,14 +6,12 @@ makes it unready. Both are cheap and answer anyone; details are only for callers
 key.
 """
 
-from collections.abc import Sequence
-
 from starlette.responses import Response
 
 from festinger.errors import FestingerError, NotFound, StoreDown
 from festinger.jobs.dead_letters import JobState, list_jobs
 from festinger.observability import metrics
-from festinger.observability.checks import Check, worst_severity
+from festinger.observability.checks import worst_severity
 from festinger.proposals.health import inbox_warnings
 from festinger.web.auth import AccessScope
 from festinger.web.route import AdminCall, RouteTable, json_response
@@ -70,17 +68,8 @@ async def metrics_page(call: AdminCall) -> Response:
     return Response(metrics.render_metrics(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@ROUTES.add("GET", "/admin/health", AccessScope.READ)
-async def show_health(call: AdminCall) -> Response:
-    """For whoever looks every few seconds: models are not asked, because asking costs."""
-    return _told(await call.supervisor.checks())
-
-
 @ROUTES.add("GET", "/admin/api/doctor", AccessScope.READ)
 async def run_doctor(call: AdminCall) -> Response:
     """For whoever wants to know: all that `festinger doctor` says."""
-    return _told(await call.supervisor.checks(ask_models=True))
-
-
-def _told(checks: Sequence[Check]) -> Response:
+    checks = await call.supervisor.checks(ask_models=True)
     return json_response({"worst": worst_severity(checks), "checks": [check.as_json() for check in checks]})

@@ -214,6 +214,7 @@ async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
         token.casefold(),
         depth=parse_depth(call),
         dimension=call.request.query_params.get("dim") or None,
+        most=call.supervisor.settings.now.console.graph_nodes,
     )
 
 

@@ -22,8 +22,8 @@ from festinger.runtime.review.queue import answer_question, fetch_open_questions
 from festinger.runtime.world import request_resolution
 from festinger.services.conflicts import conflict_json
 from festinger.web.auth import AccessScope
-from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, RouteTable, can_see, json_response, viewer_of
+from festinger.web.render import add_page, redirect_to
+from festinger.web.route import AdminCall, RouteTable, can_see, viewer_of
 from festinger.world.conflicts import PENDING, Conflict, count_pending, find_conflict, load_conflicts
 from festinger.world.decisions import (
     ConflictDecision,
@@ -138,24 +138,6 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
     return (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY) if conflict.existing_parent else (KEEP, UPDATE, RECLASSIFY)
 
 
-@ROUTES.add("GET", CONFLICTS, AccessScope.READ, page=True)
-async def conflicts_page(call: AdminCall) -> Response:
-    """What cannot both stand, and deciding it."""
-    return await render_page(call, "conflicts.html", await _all(call))
-
-
-@ROUTES.add("GET", f"{CONFLICTS}.json", AccessScope.READ)
-async def conflicts_page_json(call: AdminCall) -> Response:
-    """The page of conflicts as data."""
-    return json_response(await _all(call))
-
-
-@ROUTES.add("GET", f"{CONFLICTS}/{{id}}", AccessScope.READ, page=True)
-async def conflict_page(call: AdminCall) -> Response:
-    """One conflict, with its forms."""
-    return await render_page(call, "conflict.html", await _one(call, call.id))
-
-
 @ROUTES.add("POST", f"{CONFLICTS}/{{id}}/decide", AccessScope.REVIEW, page=True)
 async def decide_form(call: AdminCall) -> Response:
     """Decide a conflict, from the page."""
@@ -213,7 +195,9 @@ async def resolution_status(call: AdminCall) -> dict[str, Any]:
     return {"pending": await count_pending(deps, call.space), "last_run": _run(run) if run else None}
 
 
-async def _all(call: AdminCall) -> dict[str, Any]:
+@add_page(ROUTES, CONFLICTS, "conflicts.html")
+async def conflicts_page(call: AdminCall) -> dict[str, Any]:
+    """What cannot both stand, and deciding it."""
     deps = call.app.world.deps
     waiting = await load_conflicts(deps, call.space, statuses=(PENDING,), limit=SHOWN)
     recent = [item for item in await load_conflicts(deps, call.space, limit=2 * SHOWN) if item.status != PENDING]
@@ -226,6 +210,12 @@ async def _all(call: AdminCall) -> dict[str, Any]:
         "decided": await _items(call, recent[:SHOWN]),
         "done": (await _one(call, read_id(done)))["item"] if done else None,
     }
+
+
+@add_page(ROUTES, f"{CONFLICTS}/{{id}}", "conflict.html")
+async def conflict_page(call: AdminCall) -> dict[str, Any]:
+    """One conflict, with its forms."""
+    return await _one(call, call.id)
 
 
 async def _one(call: AdminCall, conflict: UUID) -> dict[str, Any]:

@@ -28,8 +28,8 @@ from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, VerdictDetails
 from festinger.web.api.proposals import next_cursor, review_of, submit_proposal
 from festinger.web.auth import AccessScope
-from festinger.web.render import INBOX, redirect_to, render_page
-from festinger.web.route import AdminCall, RouteTable, json_response, parse_time_cursor
+from festinger.web.render import INBOX, add_page, redirect_to, render_page
+from festinger.web.route import AdminCall, RouteTable, parse_time_cursor
 
 ROUTES = RouteTable()
 CARDS = 10
@@ -43,24 +43,11 @@ PICKED = "pick-"
 DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, ProposalState.DUPLICATE)
 
 
-@ROUTES.add("GET", INBOX, AccessScope.READ, page=True)
-async def inbox_page(call: AdminCall) -> Response:
-    """What waits for a person, and deciding it."""
-    return await render_page(call, "inbox.html", await _everything(call))
-
-
-@ROUTES.add("GET", f"{INBOX}.json", AccessScope.READ)
-async def inbox_page_json(call: AdminCall) -> Response:
-    """The page of the inbox as data."""
-    return json_response(await _everything(call))
-
-
-@ROUTES.add("GET", f"{INBOX}/{{id}}", AccessScope.READ, page=True)
-async def proposal_page(call: AdminCall) -> Response:
+@add_page(ROUTES, f"{INBOX}/{{id}}", "proposal.html")
+async def proposal_page(call: AdminCall) -> dict[str, Any]:
     """One proposal in full, with its forms."""
     review = _review(call)
-    card = await review.card(await review.find(call.request.path_params["id"]))
-    return await render_page(call, "proposal.html", {"item": card, "ref": _mark(call)})
+    return {"item": await review.card(await review.find(call.request.path_params["id"])), "ref": _mark(call)}
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/verdict", AccessScope.REVIEW, page=True)
@@ -177,8 +164,9 @@ def _ref(call: AdminCall, form: Mapping[str, str]) -> str:
     return f"{form.get('ref', '')} {sha256(said.encode()).hexdigest()[:16]}"
 
 
-async def _everything(call: AdminCall) -> dict[str, Any]:
-    """All data of the page."""
+@add_page(ROUTES, INBOX, "inbox.html")
+async def inbox_page(call: AdminCall) -> dict[str, Any]:
+    """What waits for a person, and deciding it."""
     review = _review(call)
     around = await review.overview()
     cards, more = await _cards(call, review)

@@ -10,13 +10,13 @@ from starlette.responses import RedirectResponse, Response
 from festinger.errors import BadInput, NotAuthorised
 from festinger.store.repositories.auth import LINK_PREFIX
 from festinger.web.auth import COOKIE, AccessScope, is_local_caller, is_same_origin
-from festinger.web.render import redirect_to, render_page
+from festinger.web.render import START, redirect_to, render_page, safe_redirect_path
 from festinger.web.route import AdminCall, RouteTable
 
 ROUTES = RouteTable()
 MAX_SECRET = 200
 LONGEST_ADDRESS = 64
-PATH = "/admin"
+PATH = START
 """The cookie path: our own pages and nothing that is forwarded."""
 
 
@@ -66,9 +66,3 @@ async def log_out(call: AdminCall) -> Response:
     response = redirect_to(call, PATH)
     response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict")
     return response
-
-
-def safe_redirect_path(path: str) -> str:
-    """A local path to continue to; anything else becomes the start page."""
-    is_ours = path == PATH or path.startswith((f"{PATH}/", f"{PATH}?"))
-    return path if is_ours and "\\" not in path and path.isprintable() else PATH

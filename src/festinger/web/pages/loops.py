@@ -16,7 +16,7 @@ from festinger.errors import NotFound
 from festinger.events.event import Event
 from festinger.events.feed import event_history
 from festinger.web.auth import AccessScope
-from festinger.web.render import render_page
+from festinger.web.render import add_page
 from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
 
 ROUTES = RouteTable()
@@ -91,19 +91,9 @@ def _now(call: AdminCall) -> list[dict[str, Any]]:
     return [asdict(loop) for loop in call.supervisor.loops.live(call.space)]
 
 
-@ROUTES.add("GET", "/admin/loops", AccessScope.READ, page=True)
-async def loops_page(call: AdminCall) -> Response:
+@add_page(ROUTES, "/admin/loops", "loops.html")
+async def loops_page(call: AdminCall) -> dict[str, Any]:
     """What the loop guard saw."""
-    return await render_page(call, "loops.html", await _data(call))
-
-
-@ROUTES.add("GET", "/admin/loops.json", AccessScope.READ)
-async def loops_page_json(call: AdminCall) -> Response:
-    """The page of loops as data."""
-    return json_response(await _data(call))
-
-
-async def _data(call: AdminCall) -> dict[str, Any]:
     found = await _found(call)
     last = found[-1].seq if len(found) == parse_limit(call.request) else None
     return {

@@ -1,17 +1,15 @@
 """The page at `/admin/outcomes`: what became of recalled memories.
 
 Shows how many recalls get an outcome, who reports it and how, and which memories helped, misled or were shown
-in vain. Memories are named by their ids. `/admin/outcomes.json` has the same data.
+in vain. `/admin/outcomes.json` has the same data.
 """
 
 from typing import Any
 
-from starlette.responses import Response
-
 from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
-from festinger.web.auth import AccessScope
-from festinger.web.render import render_page
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.pages.changes import load_texts
+from festinger.web.render import add_page
+from festinger.web.route import AdminCall, RouteTable
 
 ROUTES = RouteTable()
 SHOWN = {"24h": "24 hours", "7d": "7 days", "all": "all time"}
@@ -22,26 +20,20 @@ LISTS = {
 }
 
 
-async def build_usefulness(call: AdminCall) -> dict[str, Any]:
+@add_page(ROUTES, "/admin/outcomes", "outcomes.html")
+async def usefulness_page(call: AdminCall) -> dict[str, Any]:
+    """What came of what was brought to mind."""
     deps = call.app.outcomes.deps
     found = await outcome_stats(deps, call.space)
     named = await top_memories(deps, call.space)
+    texts = await load_texts(call, [each["memory"] for those in named.values() for each in those])
     return {
         "spans": [{"span": SHOWN[name], **found[name]} for name in SPANS],
         "groups": list(GROUPS),
         "pending": found["pending"],
         "unreadable": found["unreadable"],
-        "lists": [{"title": title, "memories": named[name]} for name, title in LISTS.items()],
+        "lists": [
+            {"title": title, "memories": [each | {"text": texts.get(each["memory"])} for each in named[name]]}
+            for name, title in LISTS.items()
+        ],
     }
-
-
-@ROUTES.add("GET", "/admin/outcomes", AccessScope.READ, page=True)
-async def usefulness_page(call: AdminCall) -> Response:
-    """What came of what was brought to mind."""
-    return await render_page(call, "outcomes.html", await build_usefulness(call))
-
-
-@ROUTES.add("GET", "/admin/outcomes.json", AccessScope.READ)
-async def usefulness_json(call: AdminCall) -> Response:
-    """The page of outcomes as data."""
-    return json_response(await build_usefulness(call))

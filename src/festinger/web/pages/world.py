@@ -18,16 +18,16 @@ from starlette.responses import Response
 
 from festinger.errors import NoSuchConcept
 from festinger.ids import read_id
-from festinger.text.tokens import tokenize
+from festinger.text.tokens import join_tokens
 from festinger.web.api.quarantine import UNDECIDED, quarantine_items
 from festinger.web.api.world import DEEPEST, find_neighbourhood, parse_depth, wanted_json
 from festinger.web.auth import AccessScope
-from festinger.web.render import redirect_to, render_page
-from festinger.web.route import AdminCall, RouteTable, json_response
+from festinger.web.render import add_page, redirect_to
+from festinger.web.route import AdminCall, RouteTable, parse_cursor
 from festinger.world.explain import list_unexplained_names
 from festinger.world.learn import iknowthat
 from festinger.world.quarantine import find_quarantine_entry, load_quarantine
-from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
+from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood, browse_edges
 
 ROUTES = RouteTable()
 IN_A_ROW = 4
@@ -63,10 +63,6 @@ class GraphLine:
     disputed: bool
     faded: bool
     width: float
-
-    @property
-    def middle(self) -> tuple[int, int]:
-        return (self.x1 + self.x2) // 2, (self.y1 + self.y2) // 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,22 +140,28 @@ SHOWN = 50
 MAX_ASKED = 200
 
 
-@ROUTES.add("GET", WORLD, AccessScope.READ, page=True)
-async def world_page(call: AdminCall) -> Response:
-    """A look around in the world."""
-    data, found = await _data(call)
-    settings = call.supervisor.settings.now.world
-    picture = found and draw_graph(
-        found, now=call.app.tools.clock(), recent=timedelta(days=settings.recollection_recency_days)
-    )
-    return await render_page(call, "world.html", {**data, "picture": picture, "depths": range(1, DEEPEST + 1)})
-
-
-@ROUTES.add("GET", f"{WORLD}.json", AccessScope.READ)
-async def world_page_json(call: AdminCall) -> Response:
-    """The page of the world as data."""
-    data, _ = await _data(call)
-    return json_response(data)
+@add_page(ROUTES, WORLD, "world.html")
+async def world_page(call: AdminCall) -> dict[str, Any]:
+    """A look around in the world: around a word, or around the one that was met last."""
+    deps, settings = call.app.world.deps, call.supervisor.settings.now.world
+    edges = await browse_edges(deps, call.space, before=parse_cursor(call.request), limit=SHOWN)
+    asked = call.request.query_params.get("concept", "").strip()[:MAX_ASKED]
+    found, problem, nearest = await _looked_up(call, asked or (edges[0]["concept"] if edges else ""))
+    recent = timedelta(days=settings.recollection_recency_days)
+    return {
+        "asked": asked,
+        "depth": parse_depth(call),
+        "depths": list(range(1, DEEPEST + 1)),
+        "problem": problem,
+        "nearest": nearest,
+        "found": asdict(found) if found else None,
+        "picture": asdict(draw_graph(found, now=call.app.tools.clock(), recent=recent)) if found else None,
+        "edges": edges,
+        "next": str(edges[-1]["id"]) if len(edges) == SHOWN else None,
+        "quarantine": await _quarantine(call),
+        "decided": await _decided(call),
+        "wanted": [wanted_json(row) for row in await list_unexplained_names(deps, call.space, limit=SHOWN)],
+    }
 
 
 @ROUTES.add("POST", f"{WORLD}/iknowthat", AccessScope.WRITE, page=True)
@@ -173,37 +175,14 @@ async def fact_form(call: AdminCall) -> Response:
     return redirect_to(call, WORLD, concept=known.statement.concept)
 
 
-async def _data(call: AdminCall) -> tuple[dict[str, Any], Neighborhood | None]:
-    asked = call.request.query_params.get("concept", "").strip()[:MAX_ASKED]
-    found, problem, nearest = await _looked_up(call, asked)
-    data = {
-        "asked": asked,
-        "depth": parse_depth(call),
-        "problem": problem,
-        "nearest": nearest,
-        "found": asdict(found) if found else None,
-        "quarantine": await _quarantine(call),
-        "decided": await _decided(call),
-        "wanted": [
-            wanted_json(row) for row in await list_unexplained_names(call.app.world.deps, call.space, limit=SHOWN)
-        ],
-    }
-    return data, found
-
-
 async def _looked_up(call: AdminCall, asked: str) -> tuple[Neighborhood | None, str, list[str]]:
     """The neighborhood of the word that was asked for; or why there is none, and the nearest spellings."""
     if not asked:
         return None, "", []
     try:
-        return await find_neighbourhood(call, _token(asked)), "", []
+        return await find_neighbourhood(call, join_tokens(asked)), "", []
     except NoSuchConcept as error:
         return None, error.message, list(error.details.get("nearest", []))
-
-
-def _token(asked: str) -> str:
-    """The typed words as one token; several count as one name."""
-    return "_".join(token.text for token in tokenize(asked)) or asked
 
 
 async def _quarantine(call: AdminCall) -> list[dict[str, Any]]:

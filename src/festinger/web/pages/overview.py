@@ -1,0 +1,137 @@
+"""The start page at `/admin`: what needs a person, what was learned today, four charts, and health in one line.
+
+Without a login it shows no memory, only how to begin and the next setup step if one is missing; so it is open to
+callers on this machine.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from festinger import __version__
+from festinger.ids import DEFAULT_AGENT, Scope
+from festinger.memory.query import MemoryFilter, browse_memories
+from festinger.observability.checks import Check, CheckSeverity, worst_severity
+from festinger.proposals.gate import InboxStatus
+from festinger.proposals.inbox import ProposalQuery
+from festinger.proposals.model import ReviewChannel
+from festinger.services.trends import day_start, load_trends
+from festinger.web.api.proposals import review_of
+from festinger.web.auth import AccessScope
+from festinger.web.charts import Chart, draw_chart, pivot_rows
+from festinger.web.pages.conflicts import resolution_status
+from festinger.web.render import INBOX, START, add_page
+from festinger.web.route import AdminCall, RouteTable, viewer_of
+
+ROUTES = RouteTable()
+MOST_WAITING = 5
+MOST_LEARNED = 10
+CHARTS = (
+    ("memories", "Memories learned", "a day, by kind"),
+    ("outcomes", "What became of notes", "outcomes a day"),
+    ("overhead", "Time that memory adds to a request", "ms, median and 95th percentile of a day"),
+    ("costs", "Cost of model calls", "US dollars a day, by purpose"),
+)
+UPSTREAM = "proxy.upstream"
+"""The name of the check that asks the upstream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupStep:
+    say: str
+    command: str = ""
+    severity: CheckSeverity = CheckSeverity.WARN
+
+
+def next_steps(checks: Sequence[Check], *, upstream: str) -> list[SetupStep]:
+    """The steps that a person has to take, most urgent first; empty when all is well."""
+    missing = [check for check in checks if check.severity is CheckSeverity.FAIL or _is_upstream_away(check)]
+    return [_step(check, upstream) for check in missing]
+
+
+def _is_upstream_away(check: Check) -> bool:
+    return check.name == UPSTREAM and check.severity is not CheckSeverity.OK
+
+
+def _step(check: Check, upstream: str) -> SetupStep:
+    if check.name == UPSTREAM:
+        return SetupStep(
+            say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
+            command="festinger settings set proxy.upstream http://127.0.0.1:8080",
+            severity=check.severity,
+        )
+    return SetupStep(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
+
+
+def client_instructions(base: str) -> list[dict[str, str]]:
+    """How to point each kind of client at this server."""
+    return [
+        {"name": "ollama (Python)", "setting": f'Client(host="{base}")'},
+        {"name": "ollama (command)", "setting": f"OLLAMA_HOST={base}"},
+        {"name": "openai", "setting": f'OpenAI(base_url="{base}/v1")'},
+        {"name": "anthropic", "setting": f'Anthropic(base_url="{base}")'},
+        {"name": "curl", "setting": f"curl {base}/api/tags"},
+    ]
+
+
+@add_page(ROUTES, START, "overview.html", AccessScope.OPEN)
+async def overview_page(call: AdminCall) -> dict[str, Any]:
+    """What needs a person, what was learned today, and how things are; without a login, how to begin."""
+    settings = call.supervisor.settings.now
+    checks = await call.supervisor.checks()
+    is_known = call.admission.may(AccessScope.READ) and call.supervisor.is_open()
+    return {
+        "version": __version__,
+        "upstream": settings.proxy.upstream,
+        "steps": [asdict(step) for step in next_steps(checks, upstream=settings.proxy.upstream)],
+        "clients": client_instructions(f"{call.request.url.scheme}://{call.request.url.netloc}"),
+        "health": {"worst": worst_severity(checks).value, "says": health_sentence(checks)},
+        "world": await resolution_status(call) if call.supervisor.is_open() else None,
+        **(await _load_known(call) if is_known else {"waiting": None, "learned": None, "charts": []}),
+    }
+
+
+def health_sentence(checks: Sequence[Check]) -> str:
+    """How things are, in one line."""
+    counts = Counter(check.severity for check in checks)
+    if counts[CheckSeverity.FAIL]:
+        return f"{counts[CheckSeverity.FAIL]} of {len(checks)} checks fail."
+    if counts[CheckSeverity.WARN]:
+        return f"It runs; {counts[CheckSeverity.WARN]} of {len(checks)} checks ask for attention."
+    return f"All {len(checks)} checks are fine."
+
+
+async def _load_known(call: AdminCall) -> dict[str, Any]:
+    review = review_of(call, ReviewChannel.CONSOLE)
+    around = await review.overview(limit=MOST_WAITING)
+    proposals = await review.listed(ProposalQuery(standing=InboxStatus.OPEN, limit=MOST_WAITING))
+    groups = [each for each in around["elsewhere"] if each["count"]]
+    if proposals:
+        items = [
+            {"title": each["what"], "link": f"{INBOX}/{each['id']}", "why": each["category"]} for each in proposals
+        ]
+        groups.insert(0, {"kind": "proposals", "count": around["open"], "items": items})
+    agent, today = viewer_of(call), day_start(call.app)
+    scope = Scope(space=call.space, agent=agent or DEFAULT_AGENT)
+    wanted = MemoryFilter(since=today, everybodys=agent is None)
+    learned = await browse_memories(call.app.memory.deps, scope, wanted, limit=MOST_LEARNED)
+    return {
+        "waiting": groups,
+        "learned": [each.as_json() for each in learned],
+        "today": today.date().isoformat(),
+        "charts": await _load_charts(call),
+    }
+
+
+async def _load_charts(call: AdminCall) -> list[Chart | dict[str, str]]:
+    """The four charts; for one that has no numbers, what it would show."""
+    days = call.supervisor.settings.now.console.chart_days
+    found, last = await load_trends(call.app, call.space, days=days), day_start(call.app).date()
+    charts: list[Chart | dict[str, str]] = []
+    for name, title, unit in CHARTS:
+        is_overhead = name == "overhead"
+        rows, names = (found[name], ["p50", "p95"]) if is_overhead else pivot_rows(found[name])
+        drawn = draw_chart(name, title, unit, rows, names=names, last=last, days=days, stacked=not is_overhead)
+        charts.append(drawn or {"id": name, "title": title})
+    return charts
