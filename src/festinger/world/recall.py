@@ -67,6 +67,8 @@ class Recollector:
         heard = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
         past = self.encounters.past(scope.space, scope.session)
         found = build_recollection(world, heard, now=now, terms=terms, past=past)
+        words = (word for each in heard for word in each.words if world.knows(word))
+        self.encounters.see(scope.space, scope.session, words, now=now)
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
         if found.zero_hit_lines:
             noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
@@ -98,7 +100,6 @@ class Recollector:
     def _count_piece(self, scope: Scope, world: World, source: SourceText, *, piece: str, counted: set[str]) -> None:
         terms, now = self.deps.terms(scope.space), self.deps.clock()
         got = tokenize_text(piece, source.origin, world)
-        self.encounters.see(scope.space, scope.session, filter(world.knows, got.words), now=now)
         found = find_countable_words(got, world, terms=terms, is_common=self.deps.is_common)
         for word, token in found.items():
             if word in counted:

@@ -78,6 +78,11 @@ async def index_turns(deps: RetrievalDeps, space: SpaceId, *, between: Between =
     return indexed
 
 
+async def count_parts(deps: RetrievalDeps, space: SpaceId, model: str, *, most: int) -> int:
+    """Return how many parts have vectors of a model, counting no further than `most`."""
+    return int(await deps.store.value(Q["count_parts"], space=space, model=model, limit=most))
+
+
 async def _index_episode(deps: RetrievalDeps, space: SpaceId, episode: Mapping[str, Any]) -> int:
     """Index from the turn that was last, whose surroundings are known only now."""
     start = max(1, episode["done"])
