@@ -68,6 +68,7 @@ DROPPED = _counter("festinger_dropped_total", "Things lost; must stay 0.", "what
 STORE_POOL_SIZE = _gauge("festinger_store_pool_connections", "Open database connections.")
 STORE_POOL_WAITING = _gauge("festinger_store_pool_waiting_requests", "Callers waiting for a connection.")
 STORE_SECONDS = _histogram("festinger_store_query_seconds", "Time of a named query.", "room")
+STORE_ROUND_TRIPS = _counter("festinger_store_round_trips_total", "Times that a connection waited for the database.")
 STORE_ERRORS = _counter("festinger_store_errors_total", "Database errors by kind.", "kind")
 
 EVENTS_WRITTEN = _counter("festinger_events_written_total", "Events written to the outbox.", "name")
