@@ -23,7 +23,7 @@ from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Kind
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.outcomes.capture import CAPTURED, infer_from_exchange
+from festinger.outcomes.capture import CAPTURED, infer_from_exchange, select_with_notes
 from festinger.outcomes.corrections import CORRECT, learn_correction
 from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_reads
@@ -283,10 +283,14 @@ def register_outcomes(app: "App", room: OutcomesService) -> None:
             if isinstance(error, FestingerError) and error.http == 503:
                 raise
 
+    async def infer_all(transaction: Transaction, events: Sequence[Event]) -> None:
+        for event in await select_with_notes(transaction, events):
+            await infer(transaction, event)
+
     async def correct(_run: JobRun, *, space: str, memory: str, session: str) -> None:
         await learn_correction(deps, SpaceId(space), UUID(memory), session=SessionId(session))
 
     app.jobs.register(CORRECT, correct, queue=Queue.JUDGE)
     app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=OUTCOMES_NIGHTLY)
-    app.outbox.subscribe(CAPTURED, OVERHEAR, infer)
+    app.outbox.subscribe(CAPTURED, OVERHEAR, infer, batch=infer_all)

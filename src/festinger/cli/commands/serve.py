@@ -113,7 +113,10 @@ def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[so
 
 
 async def worker(
-    context: CommandContext, server_pid: Annotated[int, typer.Option("--server-pid", hidden=True, help="Set by `festinger serve`; it ends with it.")] = 0
+    context: CommandContext,
+    server_pid: Annotated[
+        int, typer.Option("--server-pid", hidden=True, help="Set by `festinger serve`; it ends with it.")
+    ] = 0,
 ) -> None:
     """Do background work beside a running server, until stopped.
 
