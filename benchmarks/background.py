@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
@@ -21,7 +21,7 @@ from benchmarks.load import ask_once, in_turn, request
 from benchmarks.own_server import serving, throw_away_home
 from benchmarks.passing import PATH
 from benchmarks.result import BenchMetric, Sample, at_most
-from benchmarks.server import BenchProcess, running
+from benchmarks.server import BenchProcess, Program, running
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from festinger.errors import CannotStart
 from festinger.store.embedded.cluster import find_postmaster
@@ -77,7 +77,9 @@ async def measure(bench: Bench) -> SuiteResult:
     async with (
         running(stub, core=None, stopwatch=bench.stopwatch),
         throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home,
-        running(serving(home, upstream_port=stub.port), core=None, stopwatch=bench.stopwatch) as server,
+        running(
+            _without_models(serving(home, upstream_port=stub.port)), core=None, stopwatch=bench.stopwatch
+        ) as server,
     ):
         await _talk(server, 1, bench=bench, seed="warm")
         await _quiet(server, home, bench)
@@ -101,6 +103,12 @@ async def measure(bench: Bench) -> SuiteResult:
         for name, value in values.items()
     ]
     return SuiteResult(samples=samples)
+
+
+def _without_models(program: Program) -> Program:
+    """The stub stands for a model; that it would also read and judge for us is not measured here."""
+    silent = {"FESTINGER_LLM__WRITE": "", "FESTINGER_LLM__JUDGE": ""}
+    return replace(program, environment={**program.environment, **silent})
 
 
 async def _talk(server: BenchProcess, turns: int, *, bench: Bench, seed: str) -> None:
