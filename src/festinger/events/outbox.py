@@ -43,6 +43,9 @@ Ask = Callable[[Transaction, Sequence[Delivery]], Awaitable[object]]
 """Puts deliveries into their queues, as part of the transaction."""
 
 
+FAULTS = (FestingerError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a batch may fail with; jobs then try its events one by one."""
+
 Wants = Callable[[Event], bool]
 """Whether a subscriber is interested in an event; if not, it gets no delivery."""
 
@@ -186,7 +189,7 @@ class Outbox:
                 EVENTS_DELIVERED.labels(subscription.subscriber).inc(len(heard))
             except StoreDown:
                 raise
-            except Exception as error:  # like the job edge: whatever it raises, a job tries again
+            except FAULTS as error:
                 log.warning("batch not handled", room="events", subscriber=subscription.subscriber, exc_info=error)
                 deliveries = [_delivery(subscription, event) for event in heard]
                 ids = [event.id for event in heard]
