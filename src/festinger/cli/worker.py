@@ -105,16 +105,16 @@ class WorkerProcess:
         self._send({"wake": True})
 
     def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
-        if not self.is_running or len(self._learning) >= MOST_LEARNING:
+        if not self.is_running:
             return None
         self._asked += 1
         number, loop = self._asked, asyncio.get_running_loop()
-        said = [{"id": str(turn.id), "text": turn.text} for turn in turns]
-        if not self._send({"learn": number, "scope": asdict(scope), "turns": said}):
-            return None
-        learned: asyncio.Future[int] = loop.create_future()
-        self._learning[number] = learned
+        self._learning[number] = learned = loop.create_future()
         loop.call_later(LEARN_SECONDS, self._end_learning, [number], 0)
+        said = [{"id": str(turn.id), "text": turn.text} for turn in turns]
+        asks = {"learn": number, "scope": asdict(scope), "turns": said}
+        if len(self._learning) > MOST_LEARNING or not self._send(asks):
+            self._end_learning([number], 0)
         return learned
 
     def skip(self, space: SpaceId, turns: Sequence[PersonTurn]) -> None:
@@ -151,8 +151,9 @@ class WorkerProcess:
         """Run a worker, again and again, until canceled."""
         pauses = restart_delays()
         while True:
-            began = self._stopwatch()
-            code = await self._live()
+            began, code = self._stopwatch(), None
+            with fail_open("worker process"):
+                code = await self._live()
             if self._stopwatch() - began >= STEADY_SECONDS:
                 pauses = restart_delays()
             self.ends += 1

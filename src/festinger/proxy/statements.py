@@ -63,7 +63,8 @@ class TurnReader(Protocol):
     """Another process that learns from turns."""
 
     def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
-        """Have turns learned; the future is done with how many things were. `None` if nobody is there."""
+        """Have turns learned; the future is done with how many things were learned by then. `None` if nobody is
+        there."""
 
     def skip(self, space: SpaceId, turns: Sequence[PersonTurn]) -> None:
         """Say that turns were learned here."""

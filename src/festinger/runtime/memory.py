@@ -159,7 +159,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
                 for name, value in (*where.items(), ("turn", turn)):
                     said[name].append(value)
         for at in range(0, len(said["turn"]) if has_model else 0, READ_AT_ONCE):
-            ids = {name: values[at : at + READ_AT_ONCE] for name, values in said.items()}
+            ids: dict[str, Any] = {name: values[at : at + READ_AT_ONCE] for name, values in said.items()}
             lock = f"{READ_TURN}:{events[0].space}"
             await app.jobs.defer(transaction, READ_TURN, lock=lock, space=events[0].space, **ids)
 
