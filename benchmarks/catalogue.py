@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks.ablation import ABLATION
 from benchmarks.abstain import ABSTAIN
+from benchmarks.background import BACKGROUND
 from benchmarks.contradiction import CONTRADICT
 from benchmarks.dedup import DEDUP
 from benchmarks.durability import DURABILITY
@@ -58,6 +59,7 @@ SUITES = {
         SPEED,
         GROWTH,
         PROXY,
+        BACKGROUND,
         DURABILITY,
         WALKS,
     )

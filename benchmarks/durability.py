@@ -1,7 +1,8 @@
 """The suite `durability`: kill or stop a server under load, and count delivered exchanges that are not in the store.
 
 Each round starts `festinger serve` on the same home, lets clients chat through it from its first second on, and ends
-it in the middle: with SIGKILL in one half of the rounds, with SIGTERM in the other. An exchange counts as delivered
+it in the middle: with SIGKILL in one third of the rounds, with SIGTERM in another; in the last, first its worker is
+killed, which it starts again, and then the server. An exchange counts as delivered
 once its client has read the last byte. After the last round the server starts once more and brings in what the spool
 holds; then every delivered exchange must be in the store, once.
 """
@@ -16,6 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
+
+import psutil
 
 from benchmarks.contenders import stub_program
 from benchmarks.load import Connection, connect, request
@@ -33,7 +36,8 @@ from festinger.store.repositories.request_log import ENDING
 
 Q = queries_of("benchmarks")
 
-ENDS: Mapping[str, signal.Signals] = {"kill": signal.SIGKILL, "stop": signal.SIGTERM}
+WORKER = "worker"
+ENDS: Mapping[str, signal.Signals] = {"kill": signal.SIGKILL, "stop": signal.SIGTERM, WORKER: signal.SIGKILL}
 ROUNDS, QUICK_ROUNDS = 50, 2
 CLIENTS = 8
 MOST_BEFORE_END = 120
@@ -122,6 +126,11 @@ async def _round(program: Program, name: str, number: signal.Signals, *, enough:
             before = len(done.texts)
             while len(done.texts) < before + enough:  # noqa: ASYNC110 - many clients add to it
                 await asyncio.sleep(LOOK_AGAIN_S)
+            if name.startswith(WORKER):
+                for worker in psutil.Process(server.pid).children():
+                    worker.kill()
+                while len(done.texts) < before + 2 * enough:  # noqa: ASYNC110 - many clients add to it
+                    await asyncio.sleep(LOOK_AGAIN_S)
             os.kill(server.pid, number)
             await _gone(server.pid)
         finally:

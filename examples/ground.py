@@ -20,7 +20,7 @@ from benchmarks.own_server import throw_away_home
 from benchmarks.run import throw_away_folder
 
 from examples.model import HOST, ScriptedModel, serve_model
-from festinger.cli.early_server import EarlyServer
+from festinger.cli.early_server import BackgroundWork, EarlyServer
 from festinger.cli.run import ServerOptions, run_server
 from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
@@ -108,7 +108,9 @@ async def open_environment(folder: Path, *, say: Say, **given: Any) -> AsyncIter
     try:
         async with serve_model(model) as upstream:
             settings = demo_settings(folder, {"proxy.upstream": upstream, **given})
-            how = ServerOptions(settings=settings, tools=build_fixed_services(), say=say, workers=False)
+            how = ServerOptions(
+                settings=settings, tools=build_fixed_services(), say=say, background=BackgroundWork.NOWHERE
+            )
             async with run_server(how, sockets) as early_server:
                 port = sockets[0].getsockname()[1]
                 yield DemoEnvironment(

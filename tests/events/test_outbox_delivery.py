@@ -1,6 +1,7 @@
 """Subscribers hear at least once and act once; a poisoned one harms nobody else."""
 
 import asyncio
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -8,7 +9,7 @@ from tests.events.wiring import Wired, context_builder, make_told, told
 from tests.jobs.deps import drain, drain_all, rows, run_sql
 
 from festinger.errors import BadInput
-from festinger.events.event import Event
+from festinger.events.event import Event, NewEvent
 from festinger.events.feed import event_history
 from festinger.events.health import check_events, dead_deliveries
 from festinger.events.outbox import deliver_event, mark_delivery_dead
@@ -203,3 +204,56 @@ async def test_poison_among_good_events_leaves_every_good_one_delivered_once(sto
     assert len(await dead_deliveries(store, limit=1000)) == 20
     for key in range(7):
         assert all(a < b for a, b in pairwise(n for n in heard if n % 7 == key))
+
+
+CHANGED = {"key": "llm.write", "old": None, "source": "table", "by": None}
+
+
+async def emit_at_once(wired: Wired, store: Store, count: int) -> None:
+    changes = [
+        NewEvent(name="setting_changed", subject=f"setting:k{n}", payload={**CHANGED, "new": n}) for n in range(count)
+    ]
+    async with store.transaction() as transaction:
+        await wired.outbox.emit_all(transaction, changes, space=MAIN_SPACE, at_once=True)
+
+
+@pytest.mark.requirement("X-42")
+async def test_a_batch_is_handled_in_the_transaction_that_writes_it_and_needs_no_job(store: Store):
+    wired, batches = Wired(store), list[int]()
+    await make_told(store)
+    note = context_builder("cache")
+
+    async def note_all(transaction: Transaction, events: Sequence[Event]) -> None:
+        batches.append(len(events))
+        for event in events:
+            await note(transaction, event)
+
+    wired.outbox.subscribe("setting_changed", "cache", note, batch=note_all)
+    wired.outbox.subscribe("setting_changed", "index", context_builder("index"))
+    await emit_at_once(wired, store, 5)
+    at_once = await told(store, "cache")
+    waiting = await rows(store, "select distinct subscriber from event_delivery")
+    await drain(wired.jobs)
+
+    assert (batches, at_once) == ([5], [0, 1, 2, 3, 4])
+    assert waiting == [{"subscriber": "index"}]
+    assert await told(store, "index") == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.requirement("X-42", "X-44")
+async def test_a_batch_that_fails_leaves_no_rows_and_is_delivered_by_jobs(store: Store):
+    wired = Wired(store)
+    await make_told(store)
+    note = context_builder("cache")
+
+    async def fails(transaction: Transaction, events: Sequence[Event]) -> None:
+        await note(transaction, events[0])
+        raise ValueError("cannot take so many")
+
+    wired.outbox.subscribe("setting_changed", "cache", note, batch=fails)
+    await emit_at_once(wired, store, 3)
+    before = await told(store, "cache")
+    await drain(wired.jobs)
+
+    assert before == []
+    assert sorted(await told(store, "cache")) == [0, 1, 2]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from festinger.clock import Clock, system_stopwatch
-from festinger.proxy.capture.queue import CaptureWriter
+from festinger.proxy.capture.queue import CaptureWriter, SpoolIngester
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.capture.spool import Spool
 from festinger.runtime.app import App
@@ -29,10 +29,17 @@ class Recorder:
 
 
 def recorder(
-    app: Callable[[], App | None], folder: Path, *, clock: Clock, settings: ProxySettings | None = None, name: str = "1"
+    app: Callable[[], App | None],
+    folder: Path,
+    *,
+    clock: Clock,
+    settings: ProxySettings | None = None,
+    name: str = "1",
+    ingester: SpoolIngester | None = None,
 ) -> Recorder:
     chosen = settings or ProxySettings()
-    writer = CaptureWriter(app, Spool(folder, name=name), settings=lambda: chosen, stopwatch=system_stopwatch)
+    spool = Spool(folder, name=name)
+    writer = CaptureWriter(app, spool, settings=lambda: chosen, stopwatch=system_stopwatch, ingester=ingester)
     recorder = StoreRecorder(app, writer, clock=clock, settings=lambda: chosen)
     return Recorder(writer=writer, recorder=recorder)
 

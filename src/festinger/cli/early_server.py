@@ -8,6 +8,7 @@ loaded; requests for our own pages or with a key wait here until then. After tha
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,16 @@ EARLY_BYTES = 64 * 2**20
 """The most bytes of request bodies held until everything is loaded."""
 
 
+class BackgroundWork(Enum):
+    """Where a server has its background work done."""
+
+    WORKER = auto()
+    """In a process of its own."""
+    HERE = auto()
+    NOWHERE = auto()
+    """Only what was captured is brought to the store; jobs wait."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDeps:
     """What the server is built from."""
@@ -36,7 +47,7 @@ class ServerDeps:
     settings: LiveSettings
     tools: SystemServices
     upstream: UpstreamClient
-    workers: bool
+    background: BackgroundWork
     local: LocalServer | None
     closing: asyncio.Event
     say: Callable[[str], None]

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
 FAMILIES = {
-    "serve": ("serve", "Run the proxy, the pages and the workers, until stopped."),
+    "serve": ("serve", "Run the proxy, the pages and a worker process, until stopped."),
     "chat": ("chat", "Talk with an agent that remembers."),
     "mcp": ("mcp", "Serve an MCP client on stdin and stdout."),
     "worker": ("serve", "Do background work beside a running server, until stopped."),

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from festinger.cli.early_server import EarlyServer, ServerDeps
+from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerDeps
 from festinger.proxy.app import Proxy
 from festinger.proxy.transport.server import is_exposed, open_server
 from festinger.proxy.transport.upstream import UpstreamClient, open_upstream
@@ -25,8 +25,7 @@ class ServerOptions:
     settings: LiveSettings
     tools: SystemServices
     say: Callable[[str], None]
-    workers: bool = True
-    """Whether it runs background jobs itself."""
+    background: BackgroundWork
     insecure: bool = False
     """Whether a person accepted that anyone who reaches it may use it."""
     local: LocalServer | None = None
@@ -45,7 +44,7 @@ async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> As
             settings=how.settings,
             tools=how.tools,
             upstream=upstream,
-            workers=how.workers,
+            background=how.background,
             local=how.local,
             closing=how.closing,
             say=how.say,

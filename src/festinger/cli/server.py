@@ -5,7 +5,7 @@ The supervisor opens the store and retries when it is unavailable. This module i
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -13,15 +13,14 @@ from importlib import import_module
 from typing import Any
 
 from festinger.cli.client import MODEL
-from festinger.cli.early_server import ServerDeps
+from festinger.cli.early_server import BackgroundWork, ServerDeps
+from festinger.cli.worker import WorkerProcess, build_writer
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
-from festinger.memory.deps import EffectiveMemorySettings
 from festinger.observability.checks import Check
 from festinger.proxy.app import ASGIApp
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
-from festinger.proxy.capture.spool import Spool
 from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
 from festinger.proxy.context.memories import AppMemoryReader, bind_restater
@@ -31,13 +30,12 @@ from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.remote_client import open_in_process
 from festinger.proxy.statements import StoredLearner
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.runtime.environment import announce_server, home_of
+from festinger.runtime.environment import announce_server
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.settings import record_file_edits
 from festinger.runtime.supervisor import McpCaller, Supervisor
 from festinger.runtime.world import preload_world
 from festinger.settings.watch import watch_settings_file
-from festinger.store.paths import Layout
 from festinger.web.app import build_admin_app
 
 
@@ -72,14 +70,15 @@ class LoadedServer:
 
 
 @asynccontextmanager
-async def _open(plan: ServerDeps) -> AsyncIterator[App]:
-    """The app of a server; commands find the server while it is open."""
-    start = StartOptions(providers=True, workers=plan.workers)
+async def _open(plan: ServerDeps, worker: WorkerProcess | None) -> AsyncIterator[App]:
+    """The app of a server, with its worker; commands find the server while it is open."""
+    start = StartOptions(providers=True, workers=plan.background is BackgroundWork.HERE)
     async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
         record_file_edits(app)
         preload_world(app, MAIN_SPACE)
         with announce_server(app.home, plan.local):
-            yield app
+            async with worker.running() if worker else nullcontext():
+                yield app
 
 
 def build_server(plan: ServerDeps) -> LoadedServer:
@@ -88,15 +87,19 @@ def build_server(plan: ServerDeps) -> LoadedServer:
             *await check_upstreams(plan.upstream, plan.settings.now.proxy),
             *check_capture(writer),
             *check_stability(),
+            *([worker.check()] if worker else []),
         ]
         if supervisor.app is not None:
             with suppress(StoreDown):  # its absence was reported already
                 checks.append(await check_memory_coverage(supervisor.app.store, now=plan.tools.clock()))
         return checks
 
+    worker = None
+    if plan.background is BackgroundWork.WORKER:
+        worker = WorkerProcess(plan.settings, stopwatch=plan.tools.stopwatch)
     supervisor = Supervisor(
         plan.settings,
-        lambda: _open(plan),
+        lambda: _open(plan, worker),
         more_checks=more_checks,
         closing=plan.closing,
         local=plan.local,
@@ -104,7 +107,7 @@ def build_server(plan: ServerDeps) -> LoadedServer:
     )
     background = BackgroundTasks()
     modelfiles = ModelfileCache(plan.upstream, background=background)
-    learner = StoredLearner(lambda: supervisor.app, background=background)
+    learner = StoredLearner(lambda: supervisor.app, background=background, reader=worker)
     memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
@@ -114,7 +117,9 @@ def build_server(plan: ServerDeps) -> LoadedServer:
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
-    writer = _writer(plan, lambda: supervisor.app)
+    writer = build_writer(plan.settings, plan.tools, lambda: supervisor.app, ingester=worker)
+    if worker is not None:
+        worker.on_ready = writer.wake
     recorder = StoreRecorder(
         lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
     )
@@ -147,13 +152,3 @@ async def _serve_mcp(pages: ASGIApp, caller: McpCaller, scope: Any, receive: Any
     module = await asyncio.to_thread(import_module, "festinger.mcp.server")
     open_client = partial(open_in_process, pages, key=caller.key, space=caller.space, agent=caller.agent, **MODEL)
     await module.serve_http(open_client, scope, receive, send)
-
-
-def _writer(plan: ServerDeps, app: Callable[[], App | None]) -> CaptureWriter:
-    return CaptureWriter(
-        app,
-        Spool(Layout(home=home_of(plan.settings)).spool, name=str(plan.tools.new_id())),
-        settings=lambda: plan.settings.now.proxy,
-        stopwatch=plan.tools.stopwatch,
-        redact=lambda space: EffectiveMemorySettings(memory=plan.settings.for_space(space).memory).redact,
-    )

@@ -19,7 +19,7 @@ from uuid import UUID
 import structlog
 
 from festinger.clock import Clock
-from festinger.errors import BadInput, FestingerError
+from festinger.errors import BadInput, FestingerError, StoreDown
 from festinger.events.catalogue import CATALOGUE, MAX_TEXT, check_payload, find_schema
 from festinger.events.event import Delivery, Event, NewEvent, event_from_row
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
@@ -36,9 +36,15 @@ Operation = Callable[[Transaction, Event], Awaitable[None]]
 """What a subscriber does with an event. Its rows and the delivery mark are one transaction, so it calls no
 model and waits for nothing; it defers slow work as a job."""
 
+BatchOperation = Callable[[Transaction, Sequence[Event]], Awaitable[None]]
+"""What a subscriber does with many events of one space at once, in the transaction that writes them."""
+
 Ask = Callable[[Transaction, Sequence[Delivery]], Awaitable[object]]
 """Puts deliveries into their queues, as part of the transaction."""
 
+
+FAULTS = (FestingerError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What a batch may fail with; jobs then try its events one by one."""
 
 Wants = Callable[[Event], bool]
 """Whether a subscriber is interested in an event; if not, it gets no delivery."""
@@ -56,6 +62,7 @@ class Subscription:
     queue: str
     wants: Wants
     is_first: bool = False
+    batch: BatchOperation | None = None
 
 
 class Outbox:
@@ -76,17 +83,24 @@ class Outbox:
         queue: str = DEFAULT_QUEUE,
         wants: Wants = wants_all,
         is_first: bool = False,
+        batch: BatchOperation | None = None,
     ) -> None:
-        """Call `deed` for every event called `name` from now on, or only for those that it `wants`.
+        """Call `operation` for every event called `name` from now on, or only for those that it `wants`.
 
         Subscribers have no order among them; deliveries of one that `is_first` go ahead of others in its
-        queue.
+        queue. A writer of many events may have them handled by `batch` at once.
         """
         find_schema(name)
         if subscriber in self._subscriptions[name]:
             raise FestingerError(f"`{subscriber}` subscribes to `{name}` twice.")
         self._subscriptions[name][subscriber] = Subscription(
-            event=name, subscriber=subscriber, operation=operation, queue=queue, wants=wants, is_first=is_first
+            event=name,
+            subscriber=subscriber,
+            operation=operation,
+            queue=queue,
+            wants=wants,
+            is_first=is_first,
+            batch=batch,
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
@@ -121,9 +135,13 @@ class Outbox:
         return event
 
     async def emit_all(
-        self, transaction: Transaction, new_events: Sequence[NewEvent], *, space: SpaceId
+        self, transaction: Transaction, new_events: Sequence[NewEvent], *, space: SpaceId, at_once: bool = False
     ) -> list[Event]:
-        """Like `emit`, for many events in order: three round trips, however many there are."""
+        """Like `emit`, for many events in order: three round trips, however many there are.
+
+        With `at_once`, subscribers with a `batch` handle them in this transaction, without a job for each; where
+        one fails, its events are delivered by jobs.
+        """
         if not new_events:
             return []
         for new_event in new_events:
@@ -131,7 +149,7 @@ class Outbox:
         await self.hold(transaction, [each.subject for each in new_events], space=space)
         now = self.clock()
         events = [self._event(each, space=space, at=now) for each in new_events]
-        asked = [delivery for event in events for delivery in self._deliveries(event)]
+        asked = [delivery for event in events for delivery in self._deliveries(event, at_once=at_once)]
         numbers = await transaction.value(
             Q["write_events"],
             space=space,
@@ -152,7 +170,32 @@ class Outbox:
             await self._deliver(transaction, asked)
         for event in events:
             EVENTS_WRITTEN.labels(event.name).inc()
-        return [replace(event, seq=number) for event, number in zip(events, numbers, strict=True)]
+        written = [replace(event, seq=number) for event, number in zip(events, numbers, strict=True)]
+        if at_once:
+            await self._handle_at_once(transaction, written, space=space)
+        return written
+
+    async def _handle_at_once(self, transaction: Transaction, events: Sequence[Event], *, space: SpaceId) -> None:
+        wanted: defaultdict[Subscription, list[Event]] = defaultdict(list)
+        for event in events:
+            for subscription in self.subscribers(event.name).values():
+                if subscription.batch is not None and subscription.wants(event):
+                    wanted[subscription].append(event)
+        for subscription, heard in wanted.items():
+            assert subscription.batch is not None
+            try:
+                async with transaction.savepoint():
+                    await subscription.batch(transaction, heard)
+                EVENTS_DELIVERED.labels(subscription.subscriber).inc(len(heard))
+            except StoreDown:
+                raise
+            except FAULTS as error:
+                log.warning("batch not handled", room="events", subscriber=subscription.subscriber, exc_info=error)
+                deliveries = [_delivery(subscription, event) for event in heard]
+                ids = [event.id for event in heard]
+                who = subscription.subscriber
+                await transaction.run(Q["add_deliveries"], space=space, events=ids, subscriber=who, at=self.clock())
+                await self._deliver(transaction, deliveries)
 
     async def hold(self, transaction: Transaction, subjects: Sequence[str], *, space: SpaceId) -> None:
         """Lock these subjects until the transaction ends."""
@@ -193,12 +236,12 @@ class Outbox:
             at=at,
         )
 
-    def _deliveries(self, event: Event) -> list[Delivery]:
-        """Build one delivery for each subscriber that wants the event."""
+    def _deliveries(self, event: Event, *, at_once: bool) -> list[Delivery]:
+        """Build one delivery for each subscriber that wants the event and does not handle it at once."""
         return [
             _delivery(subscription, event)
             for subscription in self.subscribers(event.name).values()
-            if subscription.wants(event)
+            if subscription.wants(event) and not (at_once and subscription.batch is not None)
         ]
 
 

@@ -35,6 +35,11 @@ with entered as materialized (
 )
 select array_agg(seq order by seq) as numbers, pg_notify('festinger_event', %(space)s) from written;
 
+-- name: add_deliveries
+-- Gives a subscriber rows for events that it could not handle at once.
+insert into event_delivery (space_id, event_id, subscriber, state, at, state_at)
+select %(space)s, unnest(%(events)s::uuid[]), %(subscriber)s, 'waiting', %(at)s, %(at)s;
+
 -- name: claim_delivery
 -- Marks a delivery as made, in the transaction of the subscriber's own rows. A second delivery waits for the
 -- first here, and then finds nothing to do.

@@ -829,6 +829,15 @@ select e.* from episode e
 where e.space_id = %(space)s and e.agent_id = %(agent)s and e.session_id = %(session)s and e.state = 'open'
 for update;
 
+-- name: lock_open_episodes
+-- The open episodes of some sessions, kept from changing until the transaction ends.
+select e.* from episode e
+join unnest(%(agents)s::text[], %(sessions)s::text[]) as wanted (agent, session)
+  on e.agent_id = wanted.agent and e.session_id = wanted.session
+where e.space_id = %(space)s and e.state = 'open'
+order by e.id
+for update of e;
+
 -- name: last_episode
 -- The episode of a session that was opened last.
 select e.id, e.evaluation from episode e
@@ -874,11 +883,11 @@ values (%(space)s, %(episode)s, %(seq)s, %(turn)s, %(at)s, %(role)s, %(origin)s,
 on conflict (space_id, turn_id) do nothing
 returning seq;
 
--- name: grow_episode
--- Notes that something was said in an episode.
-update episode set turns = %(turns)s, last_at = greatest(last_at, %(at)s)
-where space_id = %(space)s and id = %(id)s
-returning *;
+-- name: grow_episodes
+-- Notes that something was said in episodes.
+update episode e set turns = grown.turns, last_at = greatest(e.last_at, grown.at)
+from unnest(%(ids)s::uuid[], %(turns)s::integer[], %(times)s::timestamptz[]) as grown (id, turns, at)
+where e.space_id = %(space)s and e.id = grown.id;
 
 -- name: close_episode
 -- Closes an episode, unless it is.
@@ -1199,16 +1208,19 @@ select c.* from censor_change c where c.space_id = %(space)s and c.id = %(id)s f
 -- Notes that a change of a censor was taken back.
 update censor_change set undone_at = %(at)s, undone_by = %(by)s where space_id = %(space)s and id = %(id)s;
 
--- name: known_turn
--- Whether a turn was kept before.
-select t.episode_id from episode_turn t where t.space_id = %(space)s and t.turn_id = %(turn)s;
+-- name: known_turns
+-- Which of some turns were kept before, and where.
+select t.turn_id, t.episode_id from episode_turn t where t.space_id = %(space)s and t.turn_id = any(%(turns)s::uuid[]);
 
 -- name: brought_up
--- What was brought to mind in an episode, and with what is said now, in words.
-select m.content from memory m
-where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[] || coalesce((
-    select array_agg(s.id) from episode_turn t, unnest(t.surfaced) as s (id)
-    where t.space_id = %(space)s and t.episode_id = %(episode)s), '{}'));
+-- What was brought to mind in some episodes, and with what is said now, in words.
+select s.place, m.content from (
+    select t.episode_id, memory from episode_turn t, unnest(t.surfaced) as memory
+    where t.space_id = %(space)s and t.episode_id = any(%(episodes)s::uuid[]) and t.surfaced <> '{}'
+    union all
+    select * from unnest(%(turns)s::uuid[], %(memories)s::uuid[])
+) as s (place, memory)
+join memory m on m.space_id = %(space)s and m.id = s.memory;
 
 -- name: named_memories
 -- Memories by their ids, their subject or their words; all that is given must hold.

@@ -4,7 +4,9 @@ They are all listed here so that one page shows them and a test pins the list; t
 Labels take values from closed sets, never text of a user.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -36,13 +38,17 @@ LISTED: list[MetricInfo] = []
 """Every metric, in the order of this file."""
 
 
+_COUNTED: dict[str, Counter | Histogram] = {}
+
+
 def _listed(kind: str, name: str, meaning: str, labels: tuple[str, ...]) -> None:
     LISTED.append(MetricInfo(name=name, kind=kind, meaning=meaning, labels=labels))
 
 
 def _counter(name: str, meaning: str, *labels: str) -> Counter:
     _listed("counter", name, meaning, labels)
-    return Counter(name, meaning, labels, registry=REGISTRY)
+    _COUNTED[name] = counter = Counter(name, meaning, labels, registry=REGISTRY)
+    return counter
 
 
 def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
@@ -52,7 +58,8 @@ def _gauge(name: str, meaning: str, *labels: str) -> Gauge:
 
 def _histogram(name: str, meaning: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> Histogram:
     _listed("histogram", name, meaning, labels)
-    return Histogram(name, meaning, labels, registry=REGISTRY, buckets=buckets)
+    _COUNTED[name] = histogram = Histogram(name, meaning, labels, registry=REGISTRY, buckets=buckets)
+    return histogram
 
 
 DEGRADED = _counter("festinger_degraded_total", "Times that work went on without a part.", "what")
@@ -61,6 +68,7 @@ DROPPED = _counter("festinger_dropped_total", "Things lost; must stay 0.", "what
 STORE_POOL_SIZE = _gauge("festinger_store_pool_connections", "Open database connections.")
 STORE_POOL_WAITING = _gauge("festinger_store_pool_waiting_requests", "Callers waiting for a connection.")
 STORE_SECONDS = _histogram("festinger_store_query_seconds", "Time of a named query.", "room")
+STORE_ROUND_TRIPS = _counter("festinger_store_round_trips_total", "Times that a connection waited for the database.")
 STORE_ERRORS = _counter("festinger_store_errors_total", "Database errors by kind.", "kind")
 
 EVENTS_WRITTEN = _counter("festinger_events_written_total", "Events written to the outbox.", "name")
@@ -179,3 +187,45 @@ CACHE_RELOADS = _counter("festinger_store_cache_reloads_total", "Caches reloaded
 def render_metrics() -> bytes:
     """Render all metrics in the Prometheus text format."""
     return generate_latest(REGISTRY)
+
+
+Counts = dict[tuple[str, tuple[str, ...]], list[float]]
+"""Values of counters and histograms by name and labels."""
+
+
+def read_counts() -> Counts:
+    """Read what this process has counted, so that a worker can report it to its server."""
+    return {
+        (name, labels): [value.get() for value in _values(child)]
+        for name, metric in _COUNTED.items()
+        for labels, child in _children(metric)
+    }
+
+
+def counts_since(before: Counts) -> list[tuple[str, tuple[str, ...], list[float]]]:
+    """Return what was counted after `before`, and bring `before` up to now."""
+    changed = []
+    for key, values in read_counts().items():
+        last = before.get(key, [0.0] * len(values))
+        if values != last:
+            changed.append((*key, [now - then for now, then in zip(values, last, strict=True)]))
+            before[key] = values
+    return changed
+
+
+def add_counts(changes: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> None:
+    """Add what another process has counted."""
+    for name, labels, amounts in changes:
+        metric = _COUNTED[name]
+        child = metric.labels(*labels) if labels else metric
+        for value, amount in zip(_values(child), amounts, strict=True):
+            value.inc(amount)
+
+
+def _children(metric: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
+    # The library offers no way to add to a histogram's buckets; its own multi-process mode needs files.
+    yield from tuple(metric._metrics.items()) if metric._labelnames else [((), metric)]  # noqa: SLF001
+
+
+def _values(child: Any) -> list[Any]:
+    return [child._value] if isinstance(child, Counter) else [child._sum, *child._buckets]  # noqa: SLF001

@@ -26,7 +26,13 @@ from festinger.outcomes.report import observe, observe_in
 from festinger.outcomes.surface import record_surfacings, require_surfacings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import PastExchange, StoredMessage, recent_exchanges, session_messages
+from festinger.store.repositories.exchanges import (
+    PastExchange,
+    StoredMessage,
+    recent_exchanges,
+    session_messages,
+    sessions_with_notes,
+)
 
 Q = queries_of("festinger.outcomes")
 
@@ -51,6 +57,15 @@ class CapturedTurn:
     @property
     def id(self) -> UUID:
         return self.exchanges[0].id
+
+
+async def select_with_notes(transaction: Transaction, events: Sequence[Event]) -> list[Event]:
+    """Return the events of sessions that were given notes; in the others there is nothing to infer."""
+    if not events:
+        return []
+    sessions = {event.payload["session"] for event in events}
+    given = await sessions_with_notes(transaction, events[0].space, sessions)
+    return [event for event in events if event.payload["session"] in given]
 
 
 async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event: Event) -> None:

@@ -1,14 +1,16 @@
 """Learns statements from the new turns of a request while its response is on the way.
 
 Only an explicit `remember that …` delays the response, because its headers report the result: as long as a
-request may wait for memory, and not at all while the store is away. After that, or after a crash, a job in
-`runtime.memory` reads captured turns again; keys derived from the turn prevent learning anything twice.
+request may wait for memory, and not at all while the store is away. All else is learned by the worker process
+where there is one. After that, or after a crash, a job in `runtime.memory` reads captured turns again; keys
+derived from the turn prevent learning anything twice.
 """
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Protocol
 from uuid import UUID
 
 import structlog
@@ -57,13 +59,30 @@ MOST_TURNS = 8
 PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 
 
+class TurnReader(Protocol):
+    """Another process that learns from turns."""
+
+    def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
+        """Have turns learned; the future is done with how many things were learned by then. `None` if nobody is
+        there."""
+
+    def skip(self, space: SpaceId, turns: Sequence[PersonTurn]) -> None:
+        """Say that turns were learned here."""
+
+    def use_model(self, setting: str) -> None:
+        """Say which model clients use."""
+
+
 class StoredLearner:
     """Learns into the open store."""
 
-    def __init__(self, app: Callable[[], App | None], *, background: BackgroundTasks) -> None:
+    def __init__(
+        self, app: Callable[[], App | None], *, background: BackgroundTasks, reader: TurnReader | None = None
+    ) -> None:
         self._app = app
         self._background = background
-        self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Task[LearnStatus]]] = {}
+        self._reader = reader
+        self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Future[Any]]] = {}
 
     def start(self, ctx: RequestContext) -> None:
         """Start learning from the new turns of a request, if there is anything to learn from."""
@@ -76,11 +95,17 @@ class StoredLearner:
             return
         scope = _build_scope(ctx)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in texts]
-        task = self._background.start(_learn(app, scope, turns))
-        key = (scope.space, scope.agent)
-        self._open.setdefault(key, set()).add(task)
-        task.add_done_callback(partial(self._done, key))
-        if any(asks_to_remember(each.text) for each in texts):
+        asks = any(asks_to_remember(each.text) for each in texts)
+        if self._reader is not None:
+            self._reader.use_model(app.own_model.setting)
+            if not asks and (learned := self._reader.learn(scope, turns)) is not None:
+                self._follow(scope, learned)
+                learned.add_done_callback(partial(_note_stored, app, scope.space))
+                return
+        task = self._background.start(learn_turns(app, scope, turns))
+        self._follow(scope, task)
+        task.add_done_callback(partial(self._skip, scope.space, turns))
+        if asks:
             ctx.learning = partial(_wait_for_status, app, task, ctx.settings.proxy.memory_deadline_ms / 1000)
 
     def is_learning(self, space: SpaceId) -> bool:
@@ -91,13 +116,28 @@ class StoredLearner:
         if under_way := self._open.get((space, agent)):
             await asyncio.wait(set(under_way))
 
-    def _done(self, key: tuple[SpaceId, AgentId], task: asyncio.Task[LearnStatus]) -> None:
+    def _follow(self, scope: Scope, task: asyncio.Future[Any]) -> None:
+        key = (scope.space, scope.agent)
+        self._open.setdefault(key, set()).add(task)
+        task.add_done_callback(partial(self._done, key))
+
+    def _skip(self, space: SpaceId, turns: Sequence[PersonTurn], task: asyncio.Task[LearnStatus]) -> None:
+        if self._reader is not None and not task.cancelled() and not task.result().failed:
+            self._reader.skip(space, turns)
+
+    def _done(self, key: tuple[SpaceId, AgentId], task: asyncio.Future[Any]) -> None:
         self._open[key].discard(task)
         if not self._open[key]:
             del self._open[key]
 
 
-async def _learn(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
+def _note_stored(app: App, space: SpaceId, learned: asyncio.Future[int]) -> None:
+    if not learned.cancelled() and learned.result():
+        app.recall.holdings.stored(space)
+
+
+async def learn_turns(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
+    """Learn from turns that were not read before."""
     learned: list[Learned] = []
     with fail_open(PART) as attempt:
         try:

@@ -34,6 +34,11 @@ left join (
     left join words_term t on t.space_id = %(space)s and t.source = 'turn' and t.term = l.term
 ) as terms on true;
 
+-- name: count_parts
+-- How many parts of turns a space has with vectors of a model; as far as that matters.
+select count(*) from (
+    select 1 from turn_index t where t.space_id = %(space)s and t.model = %(model)s limit %(limit)s) as counted;
+
 -- name: count_searchable
 -- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, how many parts
 -- of turns they find, how many there are, and how many have no vector at all; as far as that matters.

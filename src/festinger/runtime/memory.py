@@ -37,7 +37,7 @@ from festinger.memory.episodes.lessons import (
     summarise_by_extract,
 )
 from festinger.memory.episodes.store import (
-    append_exchange,
+    append_exchanges,
     close_episode,
     close_stale_episodes,
     cut_old_turns,
@@ -80,6 +80,8 @@ TIE = "tie_decision"
 ESCALATE = "escalate_censor"
 CUT = "cut_episode_turns"
 
+READ_AT_ONCE = 20
+"""Turns that one job has a model read."""
 EACH_MINUTE = "* * * * *"
 EPISODES_NIGHTLY = "57 3 * * *"
 MOST_SESSIONS = 1_000
@@ -97,9 +99,13 @@ def register_episodes(app: "App", room: "MemoryService") -> None:
 def _register_episodes(app: "App", room: "MemoryService") -> None:
     deps = room.deps
 
+    async def keep_all(transaction: Transaction, events: Sequence[Event]) -> None:
+        await append_exchanges(deps, transaction, events)
+        for event in events:
+            track_session(room, event.space, event.session or "")
+
     async def keep(transaction: Transaction, event: Event) -> None:
-        await append_exchange(deps, transaction, event)
-        track_session(room, event.space, event.session or "")
+        await keep_all(transaction, [event])
 
     async def ask(transaction: Transaction, event: Event) -> None:
         await request_summary(deps, transaction, event)
@@ -128,7 +134,7 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
                 await forget_old_turns(app.recall.deps, space)
                 await clear_old_messages(app.store, space, before=before)
 
-    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True)
+    app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True, batch=keep_all)
     app.outbox.subscribe("episode_closed", SUMMARISE, ask)
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the extract must not wait behind it.
@@ -142,34 +148,46 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
     """Learn what persons state in captured turns, unless the proxy did so when it was said."""
     deps = room.deps
 
-    async def learn_later(transaction: Transaction, event: Event) -> None:
-        turns = [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]
-        unread = [turn for turn in turns if (event.space, UUID(turn)) not in room.turns]
-        where = {"space": event.space, "agent": event.agent or DEFAULT_AGENT, "session": event.payload["session"]}
-        has_model = await deps.writer(event.space) is not None
-        for turn in turns:
-            if turn in unread:
-                await deps.ask(transaction, LEARN_TURN, **where, turn=turn)
-            if has_model:
-                await deps.ask(transaction, READ_TURN, **where, turn=turn)
+    async def learn_all_later(transaction: Transaction, events: Sequence[Event]) -> None:
+        has_model = bool(events) and await deps.writer(events[0].space) is not None
+        said: dict[str, list[str]] = {"agent": [], "session": [], "turn": []}
+        for event in events:
+            where = {"agent": event.agent or DEFAULT_AGENT, "session": event.payload["session"]}
+            for turn in [each["id"] for each in event.payload["messages"] if each["origin"] == Origin.PERSON]:
+                if (event.space, UUID(turn)) not in room.turns:
+                    await deps.ask(transaction, LEARN_TURN, space=event.space, **where, turn=turn)
+                for name, value in (*where.items(), ("turn", turn)):
+                    said[name].append(value)
+        for at in range(0, len(said["turn"]) if has_model else 0, READ_AT_ONCE):
+            ids: dict[str, Any] = {name: values[at : at + READ_AT_ONCE] for name, values in said.items()}
+            lock = f"{READ_TURN}:{events[0].space}"
+            await app.jobs.defer(transaction, READ_TURN, lock=lock, space=events[0].space, **ids)
 
-    async def said(space: SpaceId, turn: str) -> PersonTurn | None:
-        async with app.store.transaction() as transaction:
-            message = (await load_messages(transaction, space, [UUID(turn)])).get(UUID(turn))
-        return None if message is None else PersonTurn(id=message.id, text=message.text)
+    async def learn_later(transaction: Transaction, event: Event) -> None:
+        await learn_all_later(transaction, [event])
+
+    async def said(space: SpaceId, turns: Sequence[str]) -> dict[str, PersonTurn]:
+        found = await load_messages(app.store, space, [UUID(turn) for turn in turns])
+        return {str(message.id): PersonTurn(id=message.id, text=message.text) for message in found.values()}
 
     async def learn_now(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
         scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        found = await said(scope.space, turn)
+        found = (await said(scope.space, [turn])).get(turn)
         if found is not None and room.note_turn(scope.space, found.id):
             await learn_turn(deps, scope, found)
 
-    async def read_again(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
-        scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
-        if (found := await said(scope.space, turn)) is not None:
-            await read_turn(deps, scope, found)
+    async def read_again(
+        _run: JobRun, *, space: str, agent: list[str] | str, session: list[str] | str, turn: list[str] | str
+    ) -> None:
+        # Jobs of an earlier version have one turn each.
+        agents, sessions, turns = (each if isinstance(each, list) else [each] for each in (agent, session, turn))
+        found = await said(SpaceId(space), turns)
+        for who, where, each in zip(agents, sessions, turns, strict=True):
+            if each in found:
+                scope = Scope(space=SpaceId(space), agent=AgentId(who), session=SessionId(where))
+                await read_turn(deps, scope, found[each])
 
-    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True)
+    app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True, batch=learn_all_later)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)
     # A model may take minutes; reading by rules must not wait behind it.
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)

@@ -296,7 +296,7 @@ async def record_findings(
 
 
 async def _unknown(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
-    return await patterns.find_unknown_names(deps, transaction, event.space)
+    return await patterns.find_unknown_names(deps, transaction, event.space, concept=event.payload["concept_id"])
 
 
 async def _looked_at(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> list[DetectorFinding]:

@@ -23,7 +23,7 @@ from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import Kind
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.outcomes.capture import CAPTURED, infer_from_exchange
+from festinger.outcomes.capture import CAPTURED, infer_from_exchange, select_with_notes
 from festinger.outcomes.corrections import CORRECT, learn_correction
 from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_reads
@@ -35,7 +35,7 @@ from festinger.retrieval.agent_blend import HEARD as OUTCOME
 from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.retrieval.index.terms import NonEmptySpaces, count_words, recount_words
-from festinger.retrieval.index.turns import index_turns
+from festinger.retrieval.index.turns import count_parts, index_turns
 from festinger.retrieval.log import prune_recalls
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.result import RecallItem
@@ -179,11 +179,13 @@ def register_recall(app: "App", room: RecallService) -> None:
 
 async def _index_vectors(app: "App", room: RecallService) -> None:
     """Ensure the vector index of the current model once a space has enough parts to be searched by it."""
-    embedder = app.embedder
-    sizes = [size for (*_, name), size in room.deps.sizes.items() if embedder and name == embedder.name]
-    if embedder is not None and any(size.parts >= READ_WHOLE_BELOW // 2 for size in sizes):
-        model = VectorModel(name=embedder.name, dims=embedder.dimensions)
-        await ensure_index(app.store, TURN_TABLE, model, column="embedding")
+    if (embedder := app.embedder) is None:
+        return
+    model, enough = VectorModel(name=embedder.name, dims=embedder.dimensions), READ_WHOLE_BELOW // 2
+    for space in app.directory.ids():
+        if await count_parts(room.deps, space, model.name, most=enough) >= enough:
+            await ensure_index(app.store, TURN_TABLE, model, column="embedding")
+            return
 
 
 log = structlog.get_logger(room="outcomes")
@@ -281,10 +283,14 @@ def register_outcomes(app: "App", room: OutcomesService) -> None:
             if isinstance(error, FestingerError) and error.http == 503:
                 raise
 
+    async def infer_all(transaction: Transaction, events: Sequence[Event]) -> None:
+        for event in await select_with_notes(transaction, events):
+            await infer(transaction, event)
+
     async def correct(_run: JobRun, *, space: str, memory: str, session: str) -> None:
         await learn_correction(deps, SpaceId(space), UUID(memory), session=SessionId(session))
 
     app.jobs.register(CORRECT, correct, queue=Queue.JUDGE)
     app.jobs.register(EXPIRE, expire_everywhere, queue=Queue.SLEEP, schedule=EACH_MINUTE)
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=OUTCOMES_NIGHTLY)
-    app.outbox.subscribe(CAPTURED, OVERHEAR, infer)
+    app.outbox.subscribe(CAPTURED, OVERHEAR, infer, batch=infer_all)

@@ -27,7 +27,7 @@ from psycopg.types import TypeInfo
 from psycopg.waiting import wait_async
 
 from festinger.errors import Refused, StoreBusy, StoreDown
-from festinger.observability.metrics import STORE_ERRORS
+from festinger.observability.metrics import STORE_ERRORS, STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
 from festinger.store.paths import check_database_url, redact_password
 from festinger.store.queries import queries_of
@@ -143,6 +143,7 @@ class StoppableConnection(psycopg.AsyncConnection[DictRow]):
     """
 
     async def wait(self, gen: PQGen[Result], interval: float = WAKE_SECONDS, timeout: float | None = None) -> Result:
+        STORE_ROUND_TRIPS.inc()
         try:
             return await wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except asyncio.CancelledError:

@@ -644,6 +644,14 @@ join exchange on exchange.space_id = message.space_id and exchange.id = message.
 where message.space_id = %(space)s and exchange.space_id = %(space)s and exchange.session_id = %(session)s
 order by message.at, message.exchange_id, message.seq;
 
+-- name: sessions_with_notes
+-- Which of some sessions were given notes.
+select wanted.session_id from unnest(%(sessions)s::text[]) as wanted (session_id)
+where exists (
+    select from exchange
+    where exchange.space_id = %(space)s and exchange.session_id = wanted.session_id
+      and exchange.recollection_id is not null);
+
 -- name: recent_exchanges
 -- The last exchanges of a session, the newest first.
 select exchange.id, exchange.request_id as request, exchange.at, exchange.reply_id as reply, exchange.tool_calls,
@@ -701,9 +709,10 @@ select session_id as session, anchor, id, block as text, notes from injection
 where space_id = %(space)s and caller = %(caller)s and session_id = any(%(sessions)s::text[])
 order by at, anchor;
 
--- name: notes_of_session
--- The notes that were put into a session, whoever spoke in it; the callers of a space are few, and are skipped over.
-select id, block from injection where space_id = %(space)s and session_id = %(session)s order by at, anchor;
+-- name: notes_of_sessions
+-- The notes that were put into sessions, whoever spoke in them; the callers of a space are few, and are skipped over.
+select id, session_id, block from injection
+where space_id = %(space)s and session_id = any(%(sessions)s::text[]) order by at, anchor;
 
 -- name: prune_sessions
 -- Forgets one batch of sessions that were quiet for long, with the notes that stood in them.

@@ -99,7 +99,7 @@ def _is_settled(beyond: str) -> bool:
     return (
         HIDDEN.isdisjoint(beyond)
         and unicodedata.is_normalized("NFKC", beyond)
-        and not any(_is_mark(character) for character in set(beyond))
+        and not any(is_mark(character) for character in set(beyond))
     )
 
 
@@ -117,10 +117,11 @@ def limit_combining_marks(text: str) -> str:
 @cache
 def combining_marks() -> str:
     """Return every combining mark, for a character class."""
-    return "".join(character for character in map(chr, range(0x300, _LAST_MARK + 1)) if _is_mark(character))
+    return "".join(character for character in map(chr, range(0x300, _LAST_MARK + 1)) if is_mark(character))
 
 
-def _is_mark(character: str) -> bool:
+def is_mark(character: str) -> bool:
+    """Whether a character is a combining mark."""
     return unicodedata.category(character).startswith("M")
 
 

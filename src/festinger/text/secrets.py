@@ -465,6 +465,8 @@ def _without(text: str, table: SecretTable) -> RedactionResult:
 def _spans(data: bytes, table: SecretTable) -> Iterator[_Span]:
     held = {table.anchors[number] for number in table.anchored.Match(data.lower()) or ()}
     may_lack = table.unanchored.search(data) is not None
+    if not held and not may_lack:
+        return
     for rank, kind in enumerate(table.kinds):
         if not held.isdisjoint(kind.anchors) or (may_lack and not kind.anchors):
             for start, end in _found(kind, data):

@@ -15,7 +15,7 @@ from functools import cache, partial
 from itertools import accumulate, compress, count
 from typing import NamedTuple
 
-from festinger.text.normalize import combining_marks, non_plain_characters, normalize_text
+from festinger.text.normalize import combining_marks, is_mark, non_plain_characters, normalize_text
 from festinger.text.words import FUNCTION_WORDS, breaks_line, ends_sentence, load_words, may_end_sentence
 
 LONGEST = 5
@@ -261,7 +261,7 @@ def _parted(plain: str, *, known: Known) -> list[str]:
 
 def _word_of(beyond: set[str]) -> re.Pattern[str]:
     """Return the word pattern for a text with these non-plain characters."""
-    if not beyond.isdisjoint(combining_marks()):
+    if any(map(is_mark, beyond)):
         return _word_with_marks()
     return _WORD if any(map(str.isalnum, beyond)) else _ASCII_WORD
 

@@ -3,11 +3,12 @@
 A request repeats its whole history, so only texts new to the session are counted, each word once per text;
 system text counts once per space. Counting never waits for the database: counts gather in memory and are
 added periodically in one statement per space, so that several processes add up. A crash loses only the counts
-since the last write; if the database is down they wait. A newly salient concept goes to the write job, or is
-marked as wanted if no model can explain it.
+since the last write; if the database is down they wait. A newly salient concept is announced to the processes
+that recollect, and goes to the write job, or is marked as wanted if no model can explain it.
 """
 
 import hashlib
+import math
 import re
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from festinger.store.queries import queries_of
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, WorldDeps
 from festinger.world.recollection import RecollectionHistory
+from festinger.world.write import WorldChangeKind, open_change
 
 MOST_SESSIONS = 2_000
 MOST_TEXTS = 50_000
@@ -210,7 +212,21 @@ async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: Spac
     if world is not None:
         for row in rows:
             world.put_row(row)
+    await _announce_salient(deps, space, [row for row in rows if _has_become_salient(deps, space, row, deltas)])
     return len(rows)
+
+
+def _has_become_salient(deps: WorldDeps, space: SpaceId, row: SoasRow, deltas: Mapping[str, CountDelta]) -> bool:
+    before = row.encounter_count - deltas[row.token].count
+    return row.saliency >= deps.terms(space).saliency_read_threshold > (math.log10(before) if before > 1 else 0)
+
+
+async def _announce_salient(deps: WorldDeps, space: SpaceId, rows: Sequence[SoasRow]) -> None:
+    """Have other processes read the counts of words that surface from now on; other counts matter to nobody."""
+    if rows:
+        async with open_change(deps, space, by="counts") as change:
+            for row in rows:
+                change.log(WorldChangeKind.CONCEPT, row.id)
 
 
 async def flush_all_counts(deps: WorldDeps, encounters: EncounterBuffer, find: Find) -> int:

@@ -292,8 +292,10 @@ class UnknownName:
     sentences: tuple[Mapping[str, Any], ...]
 
 
-async def load_unknown_names(transaction: Transaction, space: SpaceId, *, limit: int = 500) -> list[UnknownName]:
-    """Load salient unexplained names with the sentences about them."""
-    rows = await transaction.all(Q["wanted_sentences"], space=space, limit=limit)
+async def load_unknown_names(
+    transaction: Transaction, space: SpaceId, *, concept: int | None = None, limit: int = 500
+) -> list[UnknownName]:
+    """Load salient unexplained names, or this one, with the sentences about them."""
+    rows = await transaction.all(Q["wanted_sentences"], space=space, concept=concept, limit=limit)
     groups = groupby(rows, key=lambda row: (row["id"], row["token"]))
     return [UnknownName(id=id_, token=token, sentences=tuple(each)) for (id_, token), each in groups]

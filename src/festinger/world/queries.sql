@@ -390,10 +390,11 @@ where space_id = %(space)s and wanted_at is not null and novelty = 0
 order by encounter_count desc, token limit %(limit)s;
 
 -- name: wanted_sentences
--- The last sentences of each concept that nobody has explained, in their order.
+-- The last sentences of each concept that nobody has explained, or of this one, in their order.
 select s.id, s.token, t.text, t.origin, t.session_id, t.message_id, t.at from soas s
 join soas_sentence t on t.space_id = s.space_id and t.concept_id = s.id
 where s.space_id = %(space)s and s.wanted_at is not null and s.novelty = 0
+  and (%(concept)s::bigint is null or s.id = %(concept)s)
 order by s.token, t.id
 limit %(limit)s;
 

@@ -8,6 +8,8 @@ import asyncio
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from cachetools import LRUCache
+
 from festinger.ids import Origin, Scope, SessionId, SpaceId
 from festinger.observability.metrics import WORLD_ZERO_HITS
 from festinger.store.pool import Transaction
@@ -21,6 +23,7 @@ from festinger.world.recollection import (
     SPEAKERS,
     ParsedText,
     Recollection,
+    TokenizedText,
     build_recollection,
     find_claims,
     find_countable_words,
@@ -30,6 +33,7 @@ from festinger.world.recollection import (
     trace_claim_origin,
 )
 
+TEXTS_KEPT = 500
 SLICE_CHARS = 4096
 """Read at once where nobody waits: about a millisecond."""
 
@@ -50,6 +54,7 @@ class Recollector:
         self.deps = deps
         self.worlds = worlds
         self.encounters = encounters
+        self._read: LRUCache[tuple[SpaceId, int, Origin, str], TokenizedText] = LRUCache(TEXTS_KEPT)
 
     def recollect(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection | None:
         """Return what is known about unseen texts, newest first; none while the space is not loaded."""
@@ -67,6 +72,8 @@ class Recollector:
         heard = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
         past = self.encounters.past(scope.space, scope.session)
         found = build_recollection(world, heard, now=now, terms=terms, past=past)
+        words = (word for each in heard for word in each.words if world.knows(word))
+        self.encounters.see(scope.space, scope.session, words, now=now)
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
         if found.zero_hit_lines:
             noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
@@ -97,8 +104,7 @@ class Recollector:
 
     def _count_piece(self, scope: Scope, world: World, source: SourceText, *, piece: str, counted: set[str]) -> None:
         terms, now = self.deps.terms(scope.space), self.deps.clock()
-        got = tokenize_text(piece, source.origin, world)
-        self.encounters.see(scope.space, scope.session, filter(world.knows, got.words), now=now)
+        got = self._tokenize(scope.space, world, piece, source.origin)
         found = find_countable_words(got, world, terms=terms, is_common=self.deps.is_common)
         for word, token in found.items():
             if word in counted:
@@ -120,7 +126,8 @@ class Recollector:
         if world is None or source.message is None:
             return None
         is_common = self._is_common(self.deps.terms(scope.space).common_word_zipf)
-        found = find_claims(tokenize_text(source.text, source.origin, world), world, is_common=is_common)
+        read = self._tokenize(scope.space, world, source.text, source.origin)
+        found = find_claims(read, world, is_common=is_common)
         if not found:
             return None
         return MessageClaims(
@@ -133,6 +140,13 @@ class Recollector:
                 replace(claim, origin=trace_claim_origin(source.origin, claim, unvouched=unvouched)) for claim in found
             ],
         )
+
+    def _tokenize(self, space: SpaceId, world: World, text: str, origin: Origin) -> TokenizedText:
+        """Tokenize a text; its claims are found and its words are counted shortly after each other."""
+        key = (space, world.version, origin, text)
+        if (read := self._read.get(key)) is None:
+            self._read[key] = read = tokenize_text(text, origin, world)
+        return read
 
     async def learn(
         self, transaction: Transaction, scope: Scope, source: SourceText, *, unvouched: Collection[str] = ()

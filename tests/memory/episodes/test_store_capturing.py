@@ -11,7 +11,7 @@ from tests.memory.remembering import Mind
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.episodes.store import append_exchange
+from festinger.memory.episodes.store import append_exchanges
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, write_exchanges
 
@@ -27,7 +27,7 @@ class Tap:
         self.store = store
 
         async def keep(transaction: Transaction, event: Event) -> None:
-            await append_exchange(self.mind.deps, transaction, event)
+            await append_exchanges(self.mind.deps, transaction, [event])
 
         self.mind.wired.outbox.subscribe("exchange_captured", "keep_episode", keep)
 

@@ -449,3 +449,62 @@ def test_every_number_of_the_door_is_shown_with_its_labels():
     }
 
     assert NAMED.items() <= shown.items()
+
+
+class Ingester:
+    """Another process that would bring the spool to the store."""
+
+    def __init__(self, *, is_running: bool) -> None:
+        self.is_running = is_running
+        self.woken = 0
+
+    def wake(self) -> None:
+        self.woken += 1
+
+
+@pytest.mark.requirement("P-47")
+async def test_a_writer_with_an_ingester_only_seals_files_and_a_second_process_brings_them_in(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writing, "SEAL_SECONDS", 0.0)
+    ingester = Ingester(is_running=True)
+    async with opened(database_url, tmp_path) as app:
+        server = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY, name="0", ingester=ingester)
+        working = asyncio.create_task(server.writer.run())
+        server.writer.put(capture(1))
+        server.writer.put(logged(1))
+        await server.writer.settled()
+        before = await said(app)
+        async with recording(app, tmp_path) as worker:
+            worker.writer.wake()
+            await until(lambda: not size_of(tmp_path / "spool" / "0.spool"))
+            await worker.kept()
+        texts, lines = await said(app), await list_requests(app.store, MAIN_SPACE)
+        working.cancel()
+        await asyncio.wait({working})
+        await server.writer.finish()
+
+    assert ingester.woken
+    assert (before, texts, [line.id for line in lines]) == ([], ["Remember number 1."], ["r1"])
+
+
+@pytest.mark.requirement("P-47", "P-91")
+async def test_without_its_ingester_a_writer_keeps_everything_in_one_file_and_doctor_says_so(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writing, "SEAL_SECONDS", 0.0)
+    ingester = Ingester(is_running=False)
+    async with opened(database_url, tmp_path) as app:
+        server = recorder(lambda: app, tmp_path / "spool", clock=lambda: MONDAY, name="0", ingester=ingester)
+        working = asyncio.create_task(server.writer.run())
+        for number in range(3):
+            server.writer.put(capture(number))
+            await server.writer.settled()
+        _, spool = check_capture(server.writer)
+        working.cancel()
+        await asyncio.wait({working})
+        await server.writer.finish()
+
+    assert [path.name for path in (tmp_path / "spool").iterdir()] == ["0.spool"]
+    assert ingester.woken == 0
+    assert spool.severity == "warn"

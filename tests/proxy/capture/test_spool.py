@@ -201,3 +201,60 @@ def test_a_file_that_cannot_be_opened_is_left_alone_and_the_others_are_read(tmp_
     spool.adopt()
 
     assert everything(spool) == [b"one"]
+
+
+@pytest.mark.requirement("P-47")
+def test_a_sealed_file_is_adopted_by_another_process_while_its_writer_goes_on(tmp_path: Path):
+    server, worker = Spool(tmp_path / "spool", name="1"), Spool(tmp_path / "spool", name="2")
+    found: list[bytes | MalformedLine] = []
+    for record in (b"one", b"two", b"three"):
+        server.append([record], limit=PLENTY)
+        worker.adopt()
+        found += everything(worker)
+        server.seal()
+    waiting = server.waiting
+    worker.adopt()
+    found += everything(worker, most=5)
+    server.seal()
+
+    assert found == [b"one", b"two", b"three"]
+    assert waiting == len(encode_line(b"three"))
+    assert server.waiting == 0
+    server.close()
+    worker.close()
+    assert list((tmp_path / "spool").iterdir()) == []
+
+
+def test_records_of_several_files_come_in_one_batch_and_in_order(tmp_path: Path):
+    server, worker = Spool(tmp_path / "spool", name="1"), Spool(tmp_path / "spool", name="2")
+    for number in range(12):
+        server.append([b"%d" % number], limit=PLENTY)
+        server.seal()
+    worker.adopt()
+
+    assert worker.next(5) == [b"0", b"1", b"2", b"3", b"4"]
+    worker.done()
+    assert everything(worker, most=100) == [b"%d" % number for number in range(5, 12)]
+
+
+def test_with_many_sealed_files_waiting_the_current_one_grows_instead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("festinger.proxy.capture.spool.MOST_SEALED", 2)
+    server = Spool(tmp_path / "spool", name="1")
+    for number in range(9):
+        server.append([b"%d" % number], limit=PLENTY)
+        server.seal()
+
+    assert len(list((tmp_path / "spool").iterdir())) == 3
+
+
+@pytest.mark.requirement("P-47")
+def test_what_waits_for_another_store_is_left_alone(tmp_path: Path):
+    other = Spool(tmp_path / "spool", name="0123abcd.1")
+    other.append([b"one"], limit=PLENTY)
+    other.close()
+    mine, old = Spool(tmp_path / "spool", name="fedc9876.2"), Spool(tmp_path / "spool", name="1")
+    old.append([b"two"], limit=PLENTY)
+    old.close()
+    mine.adopt()
+
+    assert everything(mine) == [b"two"]

@@ -8,7 +8,9 @@ imports only the proxy.
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Sequence
+from threading import Thread
 from typing import Annotated
 
 import structlog
@@ -17,6 +19,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from festinger.cli.command import command, handle_stop_signals
 from festinger.cli.context import CommandContext
+from festinger.cli.early_server import BackgroundWork
 from festinger.cli.run import ServerOptions, run_server
 from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.runtime.environment import LocalServer, SystemServices, local_base_url, master_key_of, store_fingerprint
@@ -25,10 +28,14 @@ from festinger.store.repositories.auth import load_api_keys, new_secret
 
 log = structlog.get_logger(room="cli")
 
+LOOK_SECONDS = 0.5
+ORPHAN_SECONDS = 3.0
+"""What a worker gets to end in order when its server is gone."""
+
 
 def register(app: typer.Typer) -> None:
     command(app, loop=fast_loop)(serve)
-    command(app)(worker)
+    command(app, loop=fast_loop)(worker)
 
 
 def fast_loop() -> asyncio.AbstractEventLoop:
@@ -42,13 +49,13 @@ async def serve(
     port: Annotated[int | None, typer.Option("--port", help="Port to listen on.")] = None,
     upstream: Annotated[str | None, typer.Option("--upstream", help="Where requests are forwarded to.")] = None,
     no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="Leave background work to `festinger worker`.")
+        bool, typer.Option("--no-worker", help="Do background work in this process, not in one of its own.")
     ] = False,
     insecure_bind: Annotated[
         bool, typer.Option("--insecure-bind", help="Listen beyond this machine without any key.")
     ] = False,
 ) -> None:
-    """Run the proxy, the pages and the workers, until stopped.
+    """Run the proxy, the pages and a worker process, until stopped.
 
     Example: festinger serve --upstream http://127.0.0.1:11434
     """
@@ -71,7 +78,7 @@ async def serve(
                 settings=settings,
                 tools=tools,
                 say=context.say,
-                workers=not no_worker,
+                background=BackgroundWork.HERE if no_worker else BackgroundWork.WORKER,
                 insecure=insecure_bind,
                 local=local,
                 closing=asked,
@@ -105,20 +112,27 @@ def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[so
     )
 
 
-async def worker(context: CommandContext) -> None:
+async def worker(
+    context: CommandContext,
+    server_pid: Annotated[
+        int, typer.Option("--server-pid", hidden=True, help="Set by `festinger serve`; it ends with it.")
+    ] = 0,
+) -> None:
     """Do background work beside a running server, until stopped.
 
-    Example: festinger worker --database postgresql://…
+    `festinger serve` runs one by itself. Example: festinger worker --database postgresql://…
     """
-    from festinger.runtime.app import StartOptions
-    from festinger.runtime.settings import record_file_edits
-    from festinger.settings.watch import watch_settings_file
+    if server_pid:
+        Thread(target=_end_with_server, args=(server_pid,), daemon=True).start()
+    from festinger.cli.worker import run_worker
 
-    context = context.with_flags({}, door="worker")
-    settings = context.settings()
     with handle_stop_signals() as stop:
-        async with context.app(start=StartOptions(providers=True, workers=True), settings=settings) as app:
-            record_file_edits(app)
-            app.background.start(watch_settings_file(settings, stop=stop))
-            context.say("Working; stop with Ctrl-C.")
-            await stop.wait()
+        await run_worker(context.with_flags({}, door="worker"), stop=stop, supervised=bool(server_pid))
+
+
+def _end_with_server(pid: int) -> None:
+    """End this process soon after its server; the next worker takes up what it leaves."""
+    while os.getppid() == pid:
+        time.sleep(LOOK_SECONDS)
+    time.sleep(ORPHAN_SECONDS)
+    os._exit(1)

@@ -3,13 +3,14 @@
 An episode begins with the first turn of a session and ends on request, when idle, when too long, or at
 shutdown; the next one names the one it continues. Turns are stored without injected context, hidden
 characters and secrets.
-`append_exchange` takes each exchange captured by the proxy into the episode of its session: messages and
-reply in order, each once, with the memories that were injected. They are read from their rows, because an
+`append_exchanges` takes exchanges captured by the proxy into the episodes of their sessions: messages and
+replies in order, each once, with the memories that were injected. They are read from their rows, because an
 event holds only ids. Handling an event twice stores nothing twice.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -39,7 +40,7 @@ from festinger.records import parse_choice, record_json
 from festinger.settings.beliefs import EpisodesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import StoredMessage, load_messages, load_session_notes
+from festinger.store.repositories.exchanges import StoredMessage, load_messages, load_notes_of_sessions
 from festinger.text.overlap import build_all_shingles, remove_copies, remove_echoes
 
 Q = queries_of("festinger.memory")
@@ -117,41 +118,100 @@ async def append_turn_in_transaction(
     """Append a turn in the caller's transaction."""
     _check_session(scope)
     _check_words(message.content)
-    row = await transaction.maybe(Q["known_turn"], space=scope.space, turn=message.turn_id)
-    if row is not None:
+    for row in await transaction.all(Q["known_turns"], space=scope.space, turns=[message.turn_id]):
         return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
-    episode = await _episode_for(deps, transaction, scope, at=message.at)
-    content = await _clean_turn(deps, transaction, episode, message)
-    if not content:
-        return AppendResult(episode=episode, turn=None)
-    seq = episode.turns + 1
+    [done] = await _append_turns(deps, transaction, scope.space, [(scope, message)])
+    return done
+
+
+async def _append_turns(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, turns: Sequence[tuple[Scope, TurnInput]]
+) -> list[AppendResult]:
+    """Append turns that are not stored yet to the episodes of their sessions, in few statements."""
+    scopes = list(dict.fromkeys(scope for scope, _ in turns))
+    sessions = [scope.session for scope in scopes]
+    open_ = await transaction.all(
+        Q["lock_open_episodes"], space=space, agents=[scope.agent for scope in scopes], sessions=sessions
+    )
+    found = {(episode.agent_id, episode.session_id): episode for episode in map(episode_from_row, open_)}
+    notes = await load_notes_of_sessions(transaction, space, sessions)
+    brought = await _load_brought_up(transaction, space, turns, [episode.id for episode in found.values()])
+    rows: list[dict[str, Any]] = []
+    results: list[AppendResult] = []
+    for scope, turn in turns:
+        key = (scope.agent, scope.session)
+        episode = found[key] = await _episode_for(deps, transaction, scope, found.get(key), at=turn.at)
+        content = _clean_turn(
+            deps, space, turn, brought=[*brought[episode.id], *brought[turn.turn_id]], notes=notes[scope.session]
+        )
+        if not content:
+            results.append(AppendResult(episode=episode, turn=None))
+            continue
+        appended = _build_turn(turn, seq=episode.turns + 1, content=content)
+        rows.append({"space": space, "episode": episode.id, **_turn_columns(appended)})
+        grown = replace(episode, turns=appended.seq, last_at=max(episode.last_at, turn.at))
+        if appended.seq >= deps.terms(space).episodes.max_turns:
+            await _grow_episodes(transaction, space, [grown])
+            grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
+        found[key] = grown
+        brought[episode.id] += brought[turn.turn_id]
+        results.append(AppendResult(episode=grown, turn=appended))
+    await transaction.run_many(Q["put_turn"], rows)
+    await _grow_episodes(transaction, space, [each.episode for each in results if each.turn is not None])
+    return results
+
+
+async def _grow_episodes(transaction: Transaction, space: SpaceId, grown: Sequence[Episode]) -> None:
+    latest = {episode.id: episode for episode in grown}
     await transaction.run(
-        Q["put_turn"],
-        space=scope.space,
-        episode=episode.id,
+        Q["grow_episodes"],
+        space=space,
+        ids=list(latest),
+        turns=[episode.turns for episode in latest.values()],
+        times=[episode.last_at for episode in latest.values()],
+    )
+
+
+async def _load_brought_up(
+    transaction: Transaction, space: SpaceId, turns: Sequence[tuple[Scope, TurnInput]], episodes: Sequence[UUID]
+) -> defaultdict[UUID, list[str]]:
+    """Return the texts of memories by the episode in which they were brought up, or by the turn that brings them."""
+    shown = [(turn.turn_id, memory) for _, turn in turns for memory in turn.surfaced]
+    rows = await transaction.all(
+        Q["brought_up"],
+        space=space,
+        episodes=episodes,
+        turns=[turn for turn, _ in shown],
+        memories=[memory for _, memory in shown],
+    )
+    found: defaultdict[UUID, list[str]] = defaultdict(list)
+    for row in rows:
+        found[row["place"]].append(row["content"])
+    return found
+
+
+def _build_turn(turn: TurnInput, *, seq: int, content: str) -> EpisodeTurn:
+    return EpisodeTurn(
         seq=seq,
-        turn=message.turn_id,
-        at=message.at,
-        role=message.role.value,
-        origin=message.origin.value,
+        turn_id=turn.turn_id,
+        at=turn.at,
+        role=turn.role,
+        origin=turn.origin,
         content=content,
-        surfaced=list(message.surfaced),
+        surfaced=turn.surfaced,
     )
-    grown = episode_from_row(
-        await transaction.one(Q["grow_episode"], space=scope.space, id=episode.id, turns=seq, at=message.at)
-    )
-    if seq >= deps.terms(scope.space).episodes.max_turns:
-        grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
-    turn = EpisodeTurn(
-        seq=seq,
-        turn_id=message.turn_id,
-        at=message.at,
-        role=message.role,
-        origin=message.origin,
-        content=content,
-        surfaced=message.surfaced,
-    )
-    return AppendResult(episode=grown, turn=turn)
+
+
+def _turn_columns(turn: EpisodeTurn) -> dict[str, Any]:
+    return {
+        "seq": turn.seq,
+        "turn": turn.turn_id,
+        "at": turn.at,
+        "role": turn.role.value,
+        "origin": turn.origin.value,
+        "content": turn.content,
+        "surfaced": list(turn.surfaced),
+    }
 
 
 async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:
@@ -233,10 +293,11 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
     return episode_from_row(row)
 
 
-async def _episode_for(deps: MemoryDeps, transaction: Transaction, scope: Scope, *, at: datetime) -> Episode:
-    """Return the open episode for a turn at a given time."""
-    found = await _lock_open_episode(transaction, scope)
-    if found is not None:
+async def _episode_for(
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, found: Episode | None, *, at: datetime
+) -> Episode:
+    """Return the episode for a turn at a given time: the open one, if there is one and it still fits."""
+    if found is not None and found.state is EpisodeState.OPEN:
         ended = find_closing_reason(found, at=at, terms=deps.terms(scope.space).episodes)
         if ended is None:
             return found
@@ -298,17 +359,16 @@ async def _set_title(transaction: Transaction, episode: Episode, *, title: str |
     return episode_from_row(row)
 
 
-async def _clean_turn(deps: MemoryDeps, transaction: Transaction, episode: Episode, turn: TurnInput) -> str:
-    """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text."""
-    redact = deps.terms(episode.space_id).redact
-    text = redact_input(turn.content, deps.without_blocks, redact=redact).text
+def _clean_turn(
+    deps: MemoryDeps, space: SpaceId, turn: TurnInput, *, brought: Sequence[str], notes: Sequence[str]
+) -> str:
+    """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text, which
+    is in the memories that were brought up and in the notes of the session."""
+    text = redact_input(turn.content, deps.without_blocks, redact=deps.terms(space).redact).text
     if turn.role is not TurnRole.USER or not text:
         return text
-    rows = await transaction.all(
-        Q["brought_up"], space=episode.space_id, episode=episode.id, memories=list(turn.surfaced)
-    )
-    text = remove_copies(text, build_all_shingles(row["content"] for row in rows)) if rows else text
-    return remove_echoes(text, await load_session_notes(transaction, episode.space_id, episode.session_id))
+    text = remove_copies(text, build_all_shingles(brought)) if brought else text
+    return remove_echoes(text, notes) if notes else text
 
 
 async def _emit_episode_event(
@@ -348,24 +408,33 @@ LOOKED_BACK = 10
 """Events of a session searched for the one that lists its notes; it comes just before."""
 
 
-async def append_exchange(deps: MemoryDeps, transaction: Transaction, event: Event) -> int:
-    """Append a captured exchange to the episode of its session; return how many turns are new."""
-    payload = event.payload
-    ids = [UUID(each["id"]) for each in payload["messages"]]
-    ids += [UUID(payload["reply"])] if payload["reply"] else []
-    kept = await load_messages(transaction, event.space, ids)
-    found = [kept[each] for each in ids if each in kept]
-    if not found:
+async def append_exchanges(deps: MemoryDeps, transaction: Transaction, events: Sequence[Event]) -> int:
+    """Append captured exchanges of one space to the episodes of their sessions; return how many turns are new."""
+    if not events:
         return 0
-    scope = Scope(space=event.space, agent=event.agent or DEFAULT_AGENT, session=SessionId(payload["session"]))
-    surfaced = await _surfaced(transaction, event)
-    carrier = _find_context_message(found)
-    new = 0
-    for message in found:
-        brought = surfaced if message.id == carrier else ()
-        done = await append_turn_in_transaction(deps, transaction, scope, _build_turn_input(message, brought))
-        new += done.turn is not None
-    return new
+    space = events[0].space
+    ids = {event.id: _message_ids(event) for event in events}
+    every = [each for own in ids.values() for each in own]
+    kept = await load_messages(transaction, space, every)
+    known = {row["turn_id"] for row in await transaction.all(Q["known_turns"], space=space, turns=every)}
+    turns: dict[UUID, tuple[Scope, TurnInput]] = {}
+    for event in events:
+        found = [kept[each] for each in ids[event.id] if each in kept]
+        if not found:
+            continue
+        scope = Scope(space=space, agent=event.agent or DEFAULT_AGENT, session=SessionId(event.payload["session"]))
+        surfaced, carrier = await _surfaced(transaction, event), _find_context_message(found)
+        for message in found:
+            if message.id not in known:
+                brought = surfaced if message.id == carrier else ()
+                turns.setdefault(message.id, (scope, _build_turn_input(message, brought)))
+    done = await _append_turns(deps, transaction, space, list(turns.values())) if turns else []
+    return sum(each.turn is not None for each in done)
+
+
+def _message_ids(event: Event) -> list[UUID]:
+    reply = event.payload["reply"]
+    return [*(UUID(each["id"]) for each in event.payload["messages"]), *([UUID(reply)] if reply else [])]
 
 
 def _build_turn_input(message: StoredMessage, surfaced: tuple[MemoryId, ...]) -> TurnInput:

@@ -22,7 +22,7 @@ from festinger.memory.learn.statement import LearnRequest, SourceTurn
 from festinger.memory.model import Action, Memory, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
 from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import load_session_notes
+from festinger.store.repositories.exchanges import load_notes_of_sessions
 from festinger.text.overlap import remove_echoes
 
 Q = queries_of("festinger.memory")
@@ -42,8 +42,13 @@ class PersonTurn:
 
 async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
     """Learn what a turn states, in order. Raises `StoreDown`."""
-    text = await _own_words(deps, scope, turn)
-    statements = await read_statements(text, encoder=deps.encoder())
+    said = deps.without_blocks(turn.text)
+    statements = await read_statements(said, encoder=deps.encoder())
+    if not statements and not may_correct(said):
+        return []
+    text = await _without_notes(deps, scope, said)
+    if text != said:
+        statements = await read_statements(text, encoder=deps.encoder())
     here, elsewhere = await _earlier(deps, scope, turn) if may_correct(text) else ([], [])
     earlier = [*here, *elsewhere]
     corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
@@ -60,10 +65,9 @@ async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[L
     return learned
 
 
-async def _own_words(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> str:
-    """Strip our own text from a turn: injected blocks, and notes whose tags a client removed."""
-    text = deps.without_blocks(turn.text)
-    notes = await load_session_notes(deps.store, scope.space, scope.session)
+async def _without_notes(deps: MemoryDeps, scope: Scope, text: str) -> str:
+    """Strip our own notes from a text from which a client removed their tags."""
+    notes = (await load_notes_of_sessions(deps.store, scope.space, [scope.session]))[scope.session]
     return remove_echoes(text, notes) if notes else text
 
 

@@ -193,10 +193,12 @@ def misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]
     )
 
 
-async def find_unknown_names(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> list[DetectorFinding]:
-    """Propose defining the unknown names of a space."""
+async def find_unknown_names(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, *, concept: int | None = None
+) -> list[DetectorFinding]:
+    """Propose defining the unknown names of a space, or this one."""
     threshold = deps.terms(space).detectors.zero_hit.threshold
-    names = await load_unknown_names(transaction, space)
+    names = await load_unknown_names(transaction, space, concept=concept)
     return [each for name in names for each in unknown_name_findings(name, threshold=threshold)]
 
 

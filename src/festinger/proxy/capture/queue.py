@@ -4,7 +4,8 @@ Exchanges and events go to the spool first: many share one fsync, and `put` retu
 they are on disk, so that the last byte of a response can wait for it. One task ingests the spool in batches,
 in order; an entry leaves the spool only after the store has it, so neither a kill nor a stop loses one.
 Session states and log lines are small and needed by the next request: they go straight to the store, to the
-spool only while it is away.
+spool only while it is away. A server with a worker process ingests nothing: everything goes to the spool, whose
+files are sealed a few times a second for the worker.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import structlog
 
@@ -50,6 +51,8 @@ GATHER_SECONDS = 0.02
 """Minimum time that a batch gathers."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 2.0
 """Pauses between attempts while the store is away."""
+SEAL_SECONDS = 0.2
+"""How long the entries of a sealed file gather; a worker ingests many as cheaply as one."""
 ADOPT_SECONDS = 60.0
 """How often files of dead processes are looked for."""
 FINISH_SECONDS = 5.0
@@ -57,6 +60,8 @@ FINISH_SECONDS = 5.0
 STUCK_SECONDS = 2.0
 """The next response does not wait for a disk that takes longer than this."""
 MEGABYTE = 2**20
+MOST_REPORTED = 100
+"""Maximum losses reported in one entry."""
 MOST_UNREPORTED = 1000
 """Maximum losses reported individually once the store is back."""
 
@@ -65,6 +70,16 @@ RedactOf = Callable[[SpaceId], Redact]
 """Returns the function that redacts texts of a space before they are written."""
 
 T = TypeVar("T")
+
+
+class SpoolIngester(Protocol):
+    """Another process that brings the spool to the store."""
+
+    @property
+    def is_running(self) -> bool: ...
+
+    def wake(self) -> None:
+        """Say that a file was sealed."""
 
 
 class _WriteOutcome(Enum):
@@ -94,7 +109,10 @@ class CaptureWriter:
         settings: Callable[[], ProxySettings],
         stopwatch: Stopwatch,
         redact: RedactOf = lambda _space: redact,
+        ingester: SpoolIngester | None = None,
+        adopt_seconds: float = ADOPT_SECONDS,
     ) -> None:
+        """Without an `ingester`, entries are brought to the store here."""
         self.tally = CaptureTally()
         self.redact = redact
         self.disk_fault = ""
@@ -103,6 +121,8 @@ class CaptureWriter:
         self._spool = spool
         self._settings = settings
         self._stopwatch = stopwatch
+        self._ingester = ingester
+        self._adopt_seconds = adopt_seconds
         self._pace = WorkPacer(stopwatch)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
         self._incoming: list[tuple[Capture | EventsEntry, asyncio.Future[None]]] = []
@@ -136,13 +156,20 @@ class CaptureWriter:
 
     @property
     def is_away(self) -> bool:
-        """Whether the store did not take the last batch."""
-        return self._pause > 0
+        """Whether the store did not take the last batch, or does not answer."""
+        app = self._app()
+        return self._pause > 0 or (app is not None and app.store.is_away)
 
     @property
     def has_store(self) -> bool:
-        """Whether there is a store that takes waiting entries."""
-        return self._app() is not None and not self.is_away
+        """Whether there is a store that takes waiting entries, and somebody who brings them."""
+        is_ingested = self._ingester is None or self._ingester.is_running
+        return self._app() is not None and not self.is_away and is_ingested
+
+    def wake(self) -> None:
+        """Look for entries and files now."""
+        self._adopt_at = 0.0
+        self._wake.set()
 
     def put(self, entry: Entry) -> asyncio.Future[None] | None:
         """Take an entry; return a future that is done once it is on disk, or `None` if the queue is full.
@@ -183,17 +210,18 @@ class CaptureWriter:
                 await self._work()
             with suppress(TimeoutError):
                 until_retry = max(self._retry_at - self._stopwatch(), 0.0)
-                async with asyncio.timeout(until_retry if self.is_away else ADOPT_SECONDS):
+                async with asyncio.timeout(until_retry if self._pause else self._adopt_seconds):
                     await self._wake.wait()
             await self._gather()
             self._wake.clear()
 
     async def finish(self) -> None:
         """Write what can be written soon; leave the rest in the spool. Call after `run` was canceled."""
-        self._retry_at = 0.0
+        self._retry_at = self._adopt_at = 0.0
         if self._appending is not None:
             await asyncio.wait({self._appending})
         with fail_open("capture"):
+            await self._look_for_files()
             last = asyncio.create_task(self._work())
             await asyncio.wait({last}, timeout=FINISH_SECONDS)
             last.cancel()
@@ -210,7 +238,7 @@ class CaptureWriter:
 
     async def _gather(self) -> None:
         """Let a batch gather: longer while requests keep coming, which also makes it cheaper."""
-        await asyncio.sleep(GATHER_SECONDS)
+        await asyncio.sleep(GATHER_SECONDS if self._ingester is None else SEAL_SECONDS)
         if (app := self._app()) is not None:
             await app.jobs.courtesy.turn()
 
@@ -235,15 +263,18 @@ class CaptureWriter:
 
     async def _look_for_files(self) -> None:
         """Adopt files that dead processes left behind."""
-        if self._stopwatch() < self._adopt_at:
+        if self._stopwatch() < self._adopt_at or self._ingester is not None:
             return
-        self._adopt_at = self._stopwatch() + ADOPT_SECONDS
+        self._adopt_at = self._stopwatch() + self._adopt_seconds
         if await self._on_disk(self._spool.adopt):
             self._idle.clear()
             PROXY_SPOOL_BYTES.set(self._spool.waiting)
 
     async def _work(self) -> None:
         """Write until nothing waits or the store is away."""
+        if self._ingester is not None:
+            await self._hand_over(self._ingester)
+            return
         while self._quick or self._unspooled or self._spool.waiting:
             if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
                 await self._spool_lanes()
@@ -251,6 +282,21 @@ class CaptureWriter:
             self._pause = 0.0
             await self._pace.breathe()
         if not self._incoming and self._appending is None:
+            self._idle.set()
+
+    async def _hand_over(self, ingester: SpoolIngester) -> None:
+        """Give everything to the ingester; only what the disk does not take goes to the store from here."""
+        if unreported := self._unreported[:MOST_REPORTED]:
+            self._quick.append(EventsEntry(space=MAIN_SPACE, happenings=tuple(unreported)))
+            del self._unreported[: len(unreported)]
+        await self._spool_lanes()
+        while self._unspooled and self.disk_fault and await self._write_uncancelled():
+            self._pause = 0.0
+        if ingester.is_running:
+            await self._on_disk(self._spool.seal)
+            ingester.wake()
+        PROXY_SPOOL_BYTES.set(self._spool.waiting)
+        if not (self._incoming or self._quick or self._unspooled) and self._appending is None:
             self._idle.set()
 
     async def _write_uncancelled(self) -> bool:
@@ -263,7 +309,7 @@ class CaptureWriter:
         """Write the next batch; return whether the store took it."""
         if self._quick and not await self._write_from(self._quick):
             return False
-        if self._spool.waiting:
+        if self._spool.waiting and self._ingester is None:
             return await self._write_spooled()
         return await self._write_from(self._unspooled)
 

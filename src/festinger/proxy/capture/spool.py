@@ -3,11 +3,14 @@
 One record per line with its checksum, in files that belong to one process and are private to their owner.
 Records are read in order and deleted once the store has them, so a record may come twice after a crash but is
 never lost. A file larger than `SEGMENT_BYTES` is followed by a new one, so that consumed records leave the
-disk under constant load too. Files of dead processes are adopted; unreadable lines are set aside.
+disk under constant load too. Files that no process holds are adopted: those of dead processes, and those that
+a server sealed for its worker. The name of a file begins with its store, so that a server on the same home but
+another database leaves it alone. Unreadable lines are set aside.
 """
 
 import fcntl
 import os
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,6 +21,10 @@ from festinger.store.repositories.request_log import BAD, ENDING, HEAD_BYTES, Ma
 READ_BYTES = 2**20
 SEGMENT_BYTES = 2**23
 """Also the most that is ingested a second time after a crash."""
+MOST_SEALED = 64
+"""With more sealed files than this waiting, the current one grows instead."""
+
+_STORE = re.compile(r"[0-9a-f]{8}\.")
 
 
 def split_records(data: bytes) -> tuple[list[bytes | MalformedLine], int]:
@@ -95,12 +102,13 @@ class Spool:
         self._name = name
         self._segments = 0
         self._files: deque[_SpoolFile] = deque()
-        self._taken: tuple[_SpoolFile, int, int] | None = None
+        self._taken: list[tuple[_SpoolFile, int, int]] = []
+        self._sealed_bytes = 0
 
     @property
     def waiting(self) -> int:
-        """Bytes waiting."""
-        return sum(file.waiting for file in tuple(self._files))
+        """Bytes waiting, those of sealed files as of the last call of `seal`."""
+        return self._sealed_bytes + sum(file.waiting for file in tuple(self._files))
 
     @property
     def refused_bytes(self) -> int:
@@ -114,12 +122,25 @@ class Spool:
         """Adopt files that no process holds; return the bytes that wait in them."""
         if not self._folder.is_dir():
             return 0
-        held = {file.path for file in self._files}
-        found = [path for path in sorted(self._folder.glob(f"*{ENDING}")) if path not in held]
-        left = [file for file in map(_adopt_file, found) if file is not None]
-        for file in reversed(left):
-            self._files.appendleft(file)
+        left = [file for path in self._others() if (file := _adopt_file(path)) is not None]
+        own = [file for file in self._files if self._is_own(file.path)]
+        others = [*left, *(file for file in self._files if file not in own)]
+        self._files = deque([*sorted(others, key=lambda file: file.path.stem), *own])
         return sum(file.waiting for file in left)
+
+    def seal(self) -> None:
+        """Leave what was appended to another process, and open the file of the next append in advance."""
+        others = [size for path in self._others() if (size := _size(path))]
+        written = [file for file in self._files if file.waiting]
+        if len(others) < MOST_SEALED:
+            for file in written:
+                self._files.remove(file)
+                others.append(file.waiting)
+                file.close()
+            if written and not self._files:
+                self._segments += 1
+                self._last()
+        self._sealed_bytes = sum(others)
 
     def append(self, records: Sequence[bytes], *, limit: int) -> int:
         """Append records up to a total of `limit` waiting bytes; return how many were added."""
@@ -135,22 +156,25 @@ class Spool:
 
     def next(self, most: int) -> list[bytes | MalformedLine]:
         """The oldest records; they stay until `done`."""
+        found: list[bytes | MalformedLine] = []
+        self._taken = []
         for file in self._files:
-            if file.waiting:
-                records, size = file.next(most)
-                self._taken = (file, size, len(records))
-                return records
-        return []
+            if file.waiting and len(found) < most:
+                records, size = file.next(most - len(found))
+                self._taken.append((file, size, len(records)))
+                found += records
+                if size < file.waiting:
+                    break
+        return found
 
     def done(self) -> None:
         """Delete what `next` returned; it is stored elsewhere."""
-        if self._taken is not None:
-            file, size, records = self._taken
+        for file, size, records in self._taken:
             file.throw_away(size, records)
-            self._taken = None
-            if not file.waiting and file is not self._files[-1]:
+            if not file.waiting and (file is not self._files[-1] or not self._is_own(file.path)):
                 self._files.remove(file)
                 file.close()
+        self._taken = []
 
     def set_aside(self, line: bytes) -> None:
         """Keep a rejected record for a person to inspect."""
@@ -166,18 +190,42 @@ class Spool:
             file.close()
         self._files.clear()
 
+    def _others(self) -> list[Path]:
+        """The files of this store that this process does not hold, oldest first."""
+        held, store = {file.path for file in self._files}, _STORE.match(self._name)
+        return [
+            path
+            for path in sorted(self._folder.glob(f"*{ENDING}"), key=lambda path: path.stem)
+            if path not in held
+            and ((named := _STORE.match(path.name)) is None or store is None or named[0] == store[0])
+        ]
+
+    def _is_own(self, path: Path) -> bool:
+        return path.name.startswith(self._name)
+
     def _last(self) -> _SpoolFile:
         last = self._files[-1] if self._files else None
         if last is None or last.path.name != self._segment_name() or last.size > SEGMENT_BYTES:
             self._segments += last is not None and last.path.name == self._segment_name()
             make_folder(self._folder)
-            path = self._folder / self._segment_name()
-            self._files.append(_SpoolFile(path, _open_locked(path)))
+            while (path := self._folder / self._segment_name()).exists():
+                self._segments += 1
+            # Named once it is locked, or another process could adopt it in between.
+            handle = _open_locked(fresh := path.with_suffix(".new"))
+            fresh.rename(path)
+            self._files.append(_SpoolFile(path, handle))
             sync_folder(self._folder)
         return self._files[-1]
 
     def _segment_name(self) -> str:
         return f"{self._name}{f'-{self._segments:06}' if self._segments else ''}{ENDING}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _open_locked(path: Path) -> int:

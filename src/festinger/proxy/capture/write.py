@@ -211,7 +211,7 @@ async def _write_exchanges(
                 entry, new_messages=written.messages, is_first=exchange.session not in known
             )
             known.add(exchange.session)
-    await app.outbox.emit_all(transaction, events, space=space)
+    await app.outbox.emit_all(transaction, events, space=space, at_once=True)
     return written
 
 

@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from festinger.proxy.loops.keys import (
@@ -38,6 +39,7 @@ from festinger.proxy.loops.keys import (
 from festinger.settings.tree import LoopSettings
 
 SHORT_MESSAGE = 200
+WORDS_KEPT = 4096
 SHOWN = 200
 """Characters of arguments, results and answers that a notice may quote."""
 
@@ -125,7 +127,13 @@ def task_start_index(history: Sequence[ChatMessage]) -> int | None:
 
 def _short_words(message: ChatMessage) -> frozenset[str]:
     """The words of a short message; a long one counts as new."""
-    return frozenset(split_words(message.text)) if len(message.text) <= SHORT_MESSAGE else frozenset()
+    return _words_of(message.text) if len(message.text) <= SHORT_MESSAGE else frozenset()
+
+
+@lru_cache(WORDS_KEPT)
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a text; a history comes again with every request."""
+    return frozenset(split_words(text))
 
 
 def parse_steps(history: Sequence[ChatMessage], keys: StepCache) -> list[Item]:

@@ -78,6 +78,11 @@ async def index_turns(deps: RetrievalDeps, space: SpaceId, *, between: Between =
     return indexed
 
 
+async def count_parts(deps: RetrievalDeps, space: SpaceId, model: str, *, most: int) -> int:
+    """Return how many parts have vectors of a model, counting no further than `most`."""
+    return int(await deps.store.value(Q["count_parts"], space=space, model=model, limit=most))
+
+
 async def _index_episode(deps: RetrievalDeps, space: SpaceId, episode: Mapping[str, Any]) -> int:
     """Index from the turn that was last, whose surroundings are known only now."""
     start = max(1, episode["done"])
@@ -88,25 +93,27 @@ async def _index_episode(deps: RetrievalDeps, space: SpaceId, episode: Mapping[s
     wanted = [place for place, row in enumerate(window) if row["seq"] >= start and _is_searchable(deps, space, row)]
     # Off the loop: splitting a long turn takes a while.
     parts = {place: await asyncio.to_thread(split_turn, rows, place) for place in wanted}
-    vectors = await _embed_texts(deps, [part.written for place in wanted for part in parts[place]])
-    remaining = iter(vectors)
+    numbered = [(place, number, part) for place in wanted for number, part in enumerate(parts[place])]
+    vectors = await _embed_texts(deps, [part.written for _, _, part in numbered])
     embedder = usable_embedder(deps.embedder())
     async with deps.store.transaction() as transaction:
-        for place in wanted:
-            for number, part in enumerate(parts[place]):
-                vector = next(remaining)
-                await transaction.run(
-                    Q["put_turn_part"],
-                    space=space,
-                    episode=episode["id"],
-                    agent=episode["agent_id"],
-                    session=episode["session_id"],
-                    trust=deps.terms(space).trusts(window[place]["origin"]),
-                    part=number,
-                    model=embedder.name if embedder and vector is not None else None,
-                    embedding=to_halfvec(vector) if vector is not None else None,
+        await transaction.run_many(
+            Q["put_turn_part"],
+            [
+                {
+                    "space": space,
+                    "episode": episode["id"],
+                    "agent": episode["agent_id"],
+                    "session": episode["session_id"],
+                    "trust": deps.terms(space).trusts(window[place]["origin"]),
+                    "part": number,
+                    "model": embedder.name if embedder and vector is not None else None,
+                    "embedding": to_halfvec(vector) if vector is not None else None,
                     **_columns(window[place], part, is_first=number == 0),
-                )
+                }
+                for (place, number, part), vector in zip(numbered, vectors, strict=True)
+            ],
+        )
         last = window[-1]["seq"] if window else episode["done"]
         await transaction.run(Q["advance_turns"], space=space, episode=episode["id"], turns=last)
         turns = [window[place]["turn_id"] for place in wanted]

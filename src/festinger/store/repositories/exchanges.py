@@ -8,6 +8,7 @@ own notes, they hold no words of a conversation.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -181,6 +182,12 @@ async def recent_exchanges(
     return [PastExchange(**row) for row in reversed(rows)]
 
 
+async def sessions_with_notes(where: Transaction, space: SpaceId, sessions: Collection[str]) -> frozenset[str]:
+    """Return those of these sessions that were given notes."""
+    rows = await where.all(Q["sessions_with_notes"], space=space, sessions=sorted(sessions))
+    return frozenset(row["session_id"] for row in rows)
+
+
 def _message(row: Mapping[str, Any]) -> StoredMessage:
     return StoredMessage(**{**row, "origin": Origin(row["origin"])})
 
@@ -297,15 +304,20 @@ async def find_sessions(
     return [StoredSession(**row, blocks=tuple(blocks[row["session"]])) for row in rows]
 
 
-async def load_session_notes(where: Store | Transaction, space: SpaceId, session: SessionId) -> list[str]:
-    """Return the lines of the notes that were injected into a session, including tags and label."""
-    rows = await where.all(Q["notes_of_session"], space=space, session=session)
-    return [line for row in rows for line in row["block"].splitlines()]
+async def load_notes_of_sessions(
+    where: Store | Transaction, space: SpaceId, sessions: Collection[SessionId]
+) -> defaultdict[str, list[str]]:
+    """Return the lines of the notes that were injected into sessions, including tags and label."""
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for row in await where.all(Q["notes_of_sessions"], space=space, sessions=list(sessions)):
+        found[row["session_id"]] += row["block"].splitlines()
+    return found
 
 
 async def load_session_blocks(where: Store | Transaction, space: SpaceId, session: SessionId) -> dict[UUID, str]:
     """Return the blocks that stand in a session, by the recollection that put each there."""
-    return {row["id"]: row["block"] for row in await where.all(Q["notes_of_session"], space=space, session=session)}
+    rows = await where.all(Q["notes_of_sessions"], space=space, sessions=[session])
+    return {row["id"]: row["block"] for row in rows}
 
 
 async def prune_sessions(store: Store, *, before: datetime) -> int:
