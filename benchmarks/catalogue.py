@@ -13,6 +13,7 @@ from benchmarks.hostile import HOSTILE
 from benchmarks.hygiene import HYGIENE
 from benchmarks.learning import LEARN
 from benchmarks.loops import LOOPS
+from benchmarks.nights import NIGHTS
 from benchmarks.outcomes import OUTCOMES
 from benchmarks.precision import PRECISION
 from benchmarks.proposals import PROPOSALS
@@ -50,6 +51,7 @@ SUITES = {
         USE,
         REPORT,
         PROPOSALS,
+        NIGHTS,
         FOUNDATION,
         WORLD,
         LEARN,

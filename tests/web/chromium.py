@@ -58,7 +58,10 @@ class Browser:
     driver: Chrome
 
     def open(self, address: str) -> None:
+        """Go there, and wait until the page is there whole: on a busy machine the driver comes back before."""
+        self.run(LEAVING)
         self.driver.get(address)
+        self._until(lambda _: self.run(ARRIVED), what=address)
 
     def find(self, css: str) -> WebElement:
         """The first such element, as soon as there is one."""

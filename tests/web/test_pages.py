@@ -122,6 +122,7 @@ async def test_the_switch_keeps_the_colors_and_the_keyboard_reaches_everything(
     async with seeded(database_url, tmp_path) as there:
         seen = await asyncio.to_thread(switch_and_type, browser, there)
 
+    assert seen["complaints"] == []
     assert seen["grounds"] == ["rgb(245, 245, 241)", "rgb(20, 20, 18)", "rgb(20, 20, 18)", "rgb(245, 245, 241)"]
     assert seen["skip"] == "Skip to the content"
     assert "none" not in seen["outlines"]
@@ -157,7 +158,7 @@ def switch_and_type(browser: Browser, there: Seeded) -> dict[str, Any]:
     seen["slash"] = field.get_attribute("aria-label")
     field.send_keys("staging port", Keys.ENTER)
     browser.find("#find")
-    return {**seen, "found": browser.text()}
+    return {**seen, "found": browser.text(), "complaints": browser.complaints()}
 
 
 PLANTED = (

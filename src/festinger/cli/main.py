@@ -39,6 +39,8 @@ FAMILIES = {
     "refusals": ("forget", "What was not learnt, and why."),
     "reembed": ("forget", "Have every memory embedded again by the present model."),
     "resolve": ("world", "Resolve conflicts now."),
+    "consolidate": ("nights", "Run a night now: insights, promotions, and what lost its ground."),
+    "nights": ("nights", "Nights and what they did; read one, or take it back."),
     "outcomes": ("outcomes", "What became of memories that were brought to mind."),
     "inbox": ("inbox", "What waits for a person: proposals, pairs and tasks."),
     "approve": ("verdicts", "Say yes."),

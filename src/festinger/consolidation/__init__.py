@@ -1,5 +1,7 @@
-"""Resolves conflicts in the background.
+"""Consolidates memories and resolves conflicts in the background.
 
-Rules decide what they can, a model the rest within limits (`arbiter`); a run works through the queue of a
-space and records the results (`resolution`). The world applies the decisions to the graph.
+A night (`night`, `run`) plans units of work and applies them through the operations of `memory` (`apply`): insights
+with citations (`reflect`), promotions (`promote`), and what lost its ground (`reconsider`), within limits (`ceilings`).
+It can be previewed, told (`report`) and undone. Conflicts are decided by rules, else by a model (`arbiter`,
+`resolution`); the world applies those decisions to the graph.
 """

@@ -35,3 +35,261 @@ select id, state, dry_run, pending, seen, resolved, dismissed, waiting, failed, 
        finished_at
 from resolution_run where space_id = %(space)s and state = 'done'
 order by finished_at desc limit 1;
+
+-- name: begin_night
+-- Makes a night; nothing if one of the same memories waits or runs.
+insert into night (space_id, id, agent_id, trigger, state, dry_run, only_step, started_at)
+values (%(space)s, %(id)s, %(agent)s, %(trigger)s, 'waiting', %(dry_run)s, %(only_step)s, %(at)s)
+on conflict (space_id, agent_id) where state in ('waiting', 'running') do nothing
+returning id;
+
+-- name: mark_night_running
+-- Notes that a night began to work; nothing if it is over.
+update night set state = 'running' where space_id = %(space)s and id = %(id)s and state in ('waiting', 'running')
+returning id;
+
+-- name: enter_step
+-- Notes which step a night is at.
+update night set step = %(step)s where space_id = %(space)s and id = %(id)s;
+
+-- name: finish_night
+-- Notes what a night came to.
+update night set state = %(state)s, counts = %(counts)s::jsonb, survey = %(survey)s::jsonb,
+    preview = %(preview)s::jsonb, left_over = %(left_over)s::jsonb, model_calls = %(model_calls)s,
+    cost_usd = %(cost_usd)s, finished_at = %(at)s, error = %(error)s
+where space_id = %(space)s and id = %(id)s;
+
+-- name: find_night
+-- One night.
+select n.* from night n where n.space_id = %(space)s and n.id = %(id)s;
+
+-- name: nights
+-- Nights, the newest first.
+select n.* from night n
+where n.space_id = %(space)s and (%(before)s::uuid is null or (n.started_at, n.id) < (
+    select b.started_at, b.id from night b where b.space_id = %(space)s and b.id = %(before)s))
+order by n.started_at desc, n.id desc
+limit %(limit)s;
+
+-- name: items_of
+-- What a night made or moved, in order.
+select i.id as change, i.kind, i.memory_id as memory, i.unit_key, i.change_id is not null as has_change,
+    i.undone_at is not null as is_undone
+from night_item i where i.space_id = %(space)s and i.night_id = %(night)s order by i.place;
+
+-- name: changes_by_id
+-- Some changes of memories.
+select c.* from memory_change c where c.space_id = %(space)s and c.id = any(%(ids)s);
+
+-- name: safety_events_of
+-- What the ceilings of a night stopped.
+select e.* from safety_event e where e.space_id = %(space)s and e.night_id = %(night)s order by e.at, e.id;
+
+-- name: put_safety_event
+-- Notes what a ceiling stopped.
+insert into safety_event (space_id, id, at, ceiling, enforced, memory_id, wanted, allowed, reason, night_id)
+values (%(space)s, %(id)s, %(at)s, %(ceiling)s, %(enforced)s, %(memory)s, %(wanted)s, %(allowed)s, %(reason)s,
+    %(night)s);
+
+-- name: due_agents
+-- Whose memories have something new since their last night, which is not of the last ten minutes.
+with owner as (
+    select distinct coalesce(m.agent_id, '') as agent_id from memory m
+    where m.space_id = %(space)s and m.status = 'active'
+), last as (
+    select n.agent_id, max(n.finished_at) as at, bool_or(n.state in ('waiting', 'running')) as is_running
+    from night n where n.space_id = %(space)s and not n.dry_run
+    group by n.agent_id
+)
+select o.agent_id from owner o left join last l on l.agent_id = o.agent_id
+where not coalesce(l.is_running, false) and (l.at is null or l.at <= %(at)s::timestamptz - interval '10 minutes')
+  and exists (
+      select from memory m where m.space_id = %(space)s and coalesce(m.agent_id, '') = o.agent_id
+        and (l.at is null or m.updated_at > l.at))
+  and (%(importance)s::double precision is null or %(importance)s <= (
+      select coalesce(sum(5 * m.trust), 0) from memory m
+      where m.space_id = %(space)s and coalesce(m.agent_id, '') = o.agent_id
+        and (l.at is null or m.created_at > l.at)))
+order by o.agent_id;
+
+-- name: last_left_over
+-- The gains that the last night of these memories left for the next.
+select last.id, e as change from (
+    select n.id, n.left_over from night n
+    where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'done' and not n.dry_run
+      and n.id <> %(night)s
+    order by n.started_at desc, n.id desc limit 1
+) as last
+cross join jsonb_array_elements(last.left_over) as e;
+
+-- name: find_unit
+-- A unit of work, if it was begun.
+select u.plan, u.is_done from night_unit u where u.space_id = %(space)s and u.key = %(key)s;
+
+-- name: write_unit
+-- Keeps what a unit will do, or that it is done, when its plan is not needed any more.
+insert into night_unit (space_id, key, night_id, step, plan, is_done, at)
+values (%(space)s, %(key)s, %(night)s, %(step)s, %(plan)s::jsonb, %(is_done)s, %(at)s)
+on conflict (space_id, key) do update set is_done = excluded.is_done, plan = excluded.plan;
+
+-- name: put_item
+-- Lists what a night made or moved.
+insert into night_item (space_id, id, night_id, unit_key, step, kind, memory_id, change_id, place, at)
+select %(space)s, %(id)s, %(night)s, %(key)s, %(step)s, %(kind)s, %(memory)s, %(change)s,
+    coalesce(max(i.place), 0) + 1, %(at)s
+from night_item i where i.space_id = %(space)s and i.night_id = %(night)s;
+
+-- name: mark_items_undone
+-- Notes that items were taken back.
+update night_item set undone_at = %(at)s, undone_by = %(by)s
+where space_id = %(space)s and id = any(%(ids)s) and undone_at is null;
+
+-- name: sightings_by_id
+-- Some sightings.
+select s.id, s.agent_id, s.session_id, s.at from memory_sighting s
+where s.space_id = %(space)s and s.id = any(%(ids)s) order by s.at, s.id;
+
+-- part: own
+-- What stands of an owner.
+m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.status = 'active'
+
+-- part: disputed
+-- Whether a memory has an open conflict.
+exists (
+    select from resolution_queue q
+    where q.space_id = m.space_id and q.about = 'memory' and q.status = 'pending' and m.id in (q.old_memory, q.new_memory)
+)
+
+-- name: survey
+-- The numbers of what an owner holds.
+select count(*) as active, count(*) filter (where m.kind in ('insight', 'narrative', 'tension')) as derived,
+    count(*) filter (where m.weight_alpha > 200 or m.weight_beta > 200) as heavy,
+    count(*) filter (where m.weight_alpha > 5 and m.weight_beta > 5) as contested,
+    count(*) filter (where m.weight_alpha < 2 and m.weight_beta < 2) as uninformed,
+    count(*) filter (where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= 0.95) as at_ceiling,
+    array(select count(o.id) from generate_series(1, 20) as bin
+          left join memory o on o.space_id = %(space)s and o.agent_id is not distinct from %(agent)s::text
+              and o.status = 'active'
+              and width_bucket(o.weight_alpha / (o.weight_alpha + o.weight_beta), 0, 1, 20) = bin
+          group by bin order by bin) as bins
+from memory m
+where
+-- use: own
+;
+
+-- name: recent
+-- What was learned last of an owner.
+select m.* from memory m
+where m.kind = any(%(kinds)s) and m.source_tag <> all(%(thoughts)s) and
+-- use: own
+order by m.seq desc
+limit %(limit)s;
+
+-- part: named
+-- Memories by subject and by tag.
+select m.id, 'subject ' || m.subject_key as name from memory m
+where m.subject_key is not null and m.kind not in ('insight', 'narrative', 'tension')
+  and m.source_tag not in ('internal_dmn', 'internal_gut')
+  and m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.status = 'active'
+union
+select m.id, 'tag ' || t from memory m cross join unnest(m.tags) as t
+where m.kind not in ('insight', 'narrative', 'tension') and m.source_tag not in ('internal_dmn', 'internal_gut')
+  and m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.status = 'active'
+
+-- part: grouped
+-- Groups of at least three memories that at least two causes said.
+select n.name, (array_agg(distinct n.id order by n.id desc))[1:20] as members,
+    count(distinct (s.agent_id, s.session_id, s.day, s.origin)) as causes
+from named n
+join memory_sighting s on s.space_id = %(space)s and s.memory_id = n.id and s.counted and s.origin <> 'job'
+group by n.name
+having count(distinct n.id) >= 3 and count(distinct (s.agent_id, s.session_id, s.day, s.origin)) >= 2
+
+-- name: groups
+-- The groups of an owner; with a share, those of which no insight covers so much, nor one that a person took back.
+with named as (
+    -- use: named
+), grouped as (
+    -- use: grouped
+)
+select g.members, g.causes from grouped g
+where %(covered)s::double precision is null or not exists (
+    select from memory d
+    join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
+        and l.undone_at is null and l.to_id = any(g.members)
+    where d.space_id = %(space)s and d.kind = 'insight' and (d.status = 'active' or exists (
+        select from night_item i where i.space_id = d.space_id and i.memory_id = d.id and i.kind = 'learned'
+          and i.undone_at is not null))
+    group by d.id having count(*) >= %(covered)s * cardinality(g.members))
+order by g.causes desc, g.name
+limit %(limit)s;
+
+-- name: insights_on
+-- Insights that share at least two sources and a third of the fewer with some.
+select m.id from memory m
+join memory_link l on l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
+where m.kind = 'insight' and
+-- use: own
+group by m.id
+having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 3.0);
+
+-- name: without_short_form
+-- Long memories without a short form, the heaviest first.
+select m.* from memory m
+where m.compressed is null and length(m.content) > %(longer)s and
+-- use: own
+order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
+limit %(limit)s;
+
+-- name: promotion_candidates
+-- What many causes said and nothing disputes. What was derived is held by its sources, however many they are.
+select m.* from memory m
+where not m.immutable and m.kind not in ('insight', 'narrative', 'tension')
+  and m.cause_count >= %(causes)s and m.source_tag not like 'internal%%'
+  and not
+  -- use: disputed
+  and
+-- use: own
+order by m.cause_count desc, m.seq;
+
+-- name: spent_causes
+-- The sightings that earlier promotions of a memory rest on.
+select e as sighting from memory_change c
+cross join jsonb_array_elements_text(c.after -> 'evidence') as e
+where c.space_id = %(space)s and c.memory_ids @> array[%(memory)s::uuid] and c.op = 'weight' and c.undone_at is null
+  and c.by like 'night:%%';
+
+-- name: outcomes_of_memory
+-- What counted of the outcomes of a memory, oldest first.
+select o.outcome, o.w from outcome o
+where o.space_id = %(space)s and o.memory_id = %(memory)s and o.counted and o.replaced_by is null
+order by o.at, o.id;
+
+-- name: stale_derived
+-- Derived memories that lost ground: a source does not stand, was edited since, or is disputed, as they may be.
+select d.* from memory d
+where d.space_id = %(space)s and d.agent_id is not distinct from %(agent)s::text and d.status = 'active'
+  and d.kind in ('insight', 'narrative', 'tension')
+  and exists (
+    select from memory_link l
+    join memory m on m.space_id = l.space_id and m.id in (l.to_id, d.id)
+    where l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from' and l.undone_at is null
+      and (m.status <> 'active'
+        or exists (select from memory_change c where c.space_id = m.space_id and c.memory_ids @> array[m.id]
+            and c.op = 'edit' and c.undone_at is null and c.at > l.at)
+        or
+        -- use: disputed
+    ))
+order by d.seq
+limit %(limit)s;
+
+-- name: ground_of
+-- The sources of a memory and what replaced them, and whether each is disputed.
+select distinct m.*,
+    -- use: disputed
+    as is_disputed
+from memory_link l
+join memory s on s.space_id = l.space_id and s.id = l.to_id
+join memory m on m.space_id = l.space_id and m.id in (s.id, s.superseded_by)
+where l.space_id = %(space)s and l.from_id = %(memory)s and l.relation = 'derives_from' and l.undone_at is null
+order by m.id;

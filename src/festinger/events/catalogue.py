@@ -247,6 +247,9 @@ MEMORY = {
         **{"censor": TEXT, "from": TEXT.or_none(), "to": TEXT.or_none(), "by": TEXT, "why": TEXT}
     ),
     "censor_false_positive": event_schema(censor=TEXT, trigger=TEXT),
+    "band_reached": event_schema(memory=TEXT, band=TEXT, center=NUMBER),
+    "night_finished": event_schema(night=TEXT, agent=TEXT, dry_run=FLAG, counts=COUNTS),
+    "night_undone": audit_schema(night=TEXT, items=COUNT, by=TEXT),
 }
 
 OUTCOMES = {

@@ -43,6 +43,7 @@ class MemoryChangeOp(StrEnum):
     RESTORE = "restore"
     ARCHIVE = "archive"
     EDIT = "edit"
+    ANNOTATE = "annotate"
     QUARANTINE = "quarantine"
     RELEASE = "release"
     WEIGHT = "weight"
@@ -121,6 +122,8 @@ def has_same_columns(present: Columns, written: Columns) -> bool:
 
 
 def _comparable(value: Any) -> Any:
+    if isinstance(value, Mapping | list | tuple):
+        return dict(value) if isinstance(value, Mapping) else list(value)
     plain = value if value is None or isinstance(value, bool | int | float | str) else _plain(value)
     return str(plain) if isinstance(plain, StrEnum) else plain
 

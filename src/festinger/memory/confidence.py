@@ -243,6 +243,8 @@ class MemoryUncountedReason(StrEnum):
     SAME_CAUSE = "same_cause"
     ENOUGH_TODAY = "enough_today"
     OWN_DERIVATION = "own_derivation"
+    INTERNAL = "internal"
+    """The agent thought it, or a job derived it: nobody outside said it."""
     HELD = "held"
     QUARANTINED = "quarantined"
     UNDONE = "undone"

@@ -89,6 +89,13 @@ class SourceTag(StrEnum):
     SCHEDULED = "scheduled"
 
 
+INTERNAL = frozenset([SourceTag.INTERNAL_DMN, SourceTag.INTERNAL_CONSOLIDATION, SourceTag.INTERNAL_GUT])
+"""Tags of what nobody outside said; it is never evidence."""
+
+DERIVED = (Kind.INSIGHT, Kind.NARRATIVE, Kind.TENSION)
+"""Kinds that consolidation makes; they rest on what was said, never on each other."""
+
+
 def parse_kind(name: str) -> Kind:
     """Parse a kind. Raises `BadInput` with the list of kinds."""
     lowered = name.strip().lower()

@@ -312,6 +312,53 @@ update memory set content = %(content)s, compressed = null, fold = %(fold)s,
 where space_id = %(space)s and id = %(id)s
 returning *;
 
+-- name: annotate
+-- Notes something beside the words of a memory.
+update memory set content_contextualized = %(content_contextualized)s, compressed = %(compressed)s,
+    utility_score = %(utility_score)s, tags = %(tags)s, metadata = %(metadata)s::jsonb, version = version + 1,
+    updated_at = %(at)s
+where space_id = %(space)s and id = %(id)s
+returning *;
+
+-- name: heaviest
+-- The active memories of an owner by the center of their weight after decay, the heaviest first.
+select m.*, held.center from memory m
+cross join lateral (
+    select greatest(0, extract(epoch from %(at)s::timestamptz
+        - greatest(m.created_at, m.last_accessed, m.last_confirmed))) / 86400 as days
+) as idle
+cross join lateral (
+    select (m.weight_alpha / (m.weight_alpha + m.weight_beta + case when m.immutable then 0 else
+        %(lost_a_day)s * idle.days + case when idle.days >= %(stale_after)s and m.access_count < %(stale_below)s
+            then %(lost_when_stale)s else 0 end end))::double precision as center
+) as held
+where m.space_id = %(space)s and m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s)
+order by held.center desc, m.seq
+limit %(limit)s;
+
+-- name: causes_of
+-- The sightings that are evidence for memories: of their own, and for what was derived those of its sources. What
+-- the agent thought itself and what a job derived is none.
+with said as (
+    select m.id as memory_id, m.id as source_id from memory m where m.space_id = %(space)s and m.id = any(%(memories)s)
+    union
+    select l.from_id, l.to_id from memory_link l
+    join memory d on d.space_id = l.space_id and d.id = l.from_id and d.kind in ('insight', 'narrative', 'tension')
+    where l.space_id = %(space)s and l.from_id = any(%(memories)s) and l.relation = 'derives_from'
+      and l.undone_at is null
+)
+select c.memory_id, array_agg(c.id order by c.id) as sightings, array_agg(distinct c.origin) as origins,
+    max(c.day) - min(c.day) as days
+from (
+    select distinct on (said.memory_id, s.agent_id, s.session_id, s.day, s.origin) said.memory_id, s.id, s.origin, s.day
+    from said
+    join memory m on m.space_id = %(space)s and m.id = said.source_id and m.source_tag not like 'internal%%'
+    join memory_sighting s on s.space_id = m.space_id and s.memory_id = m.id and s.counted and s.origin <> 'job'
+        and s.id <> all(%(spent)s)
+    order by said.memory_id, s.agent_id, s.session_id, s.day, s.origin, s.id
+) as c
+group by c.memory_id;
+
 -- name: confirm_memory
 -- Notes that a memory was said again: fills what was empty, unites tags, overwrites nothing that was said.
 update memory set confirmation_count = confirmation_count + 1, last_confirmed = %(at)s,

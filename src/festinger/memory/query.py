@@ -27,7 +27,7 @@ from festinger.memory.changes import (
     find_memories,
     find_memory,
 )
-from festinger.memory.confidence import Weight
+from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS, Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import subject_key
 from festinger.memory.learn.supersede import find_successors
@@ -210,6 +210,46 @@ async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, li
     for row in rows:
         found.setdefault(row["section"], []).append(memory_from_row(row))
     return found
+
+
+async def heaviest(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory, float]]:
+    """List the memories that an agent holds most deeply, with the center of their weight after decay."""
+    rows = await deps.store.all(
+        Q["heaviest"],
+        space=scope.space,
+        agent=scope.agent,
+        at=deps.clock(),
+        lost_a_day=LOST_A_DAY,
+        stale_after=STALE_AFTER_DAYS,
+        stale_below=STALE_BELOW_READS,
+        lost_when_stale=LOST_WHEN_STALE,
+        limit=n,
+    )
+    return [(memory_from_row(row), row["center"]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseSpan:
+    """The distinct causes that are evidence for a memory, one sighting of each, and the days that they span."""
+
+    sightings: tuple[UUID, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    days: int = 0
+
+    @property
+    def count(self) -> int:
+        return len(self.sightings)
+
+
+_map_causes = row_mapper(CauseSpan)
+
+
+async def load_causes(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, spent: Iterable[UUID] = ()
+) -> dict[MemoryId, CauseSpan]:
+    """Load the causes of memories; of what was derived, those of its sources. Sightings in `spent` do not count."""
+    rows = await transaction.all(Q["causes_of"], space=space, memories=list(memories), spent=list(spent))
+    return {row["memory_id"]: _map_causes(row) for row in rows}
 
 
 async def _list_rows(

@@ -15,6 +15,7 @@ from uuid import UUID
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.model import TIME, PairJudgement, Relation, person_judgement, unsure_judgement
+from festinger.memory.annotate import NOTES, restore_notes
 from festinger.memory.changes import (
     STATE,
     Change,
@@ -113,7 +114,7 @@ async def _check_untouched(transaction: Transaction, space: SpaceId, change: Cha
 
 def _columns(memory: Memory) -> dict[str, Any]:
     names = [*STATE, *belief_columns(memory.belief), "cause_count", "content", "subject", "subject_key"]
-    plain = {name: getattr(memory, name) for name in (*names, "attribute_key", "value_key")}
+    plain = {name: getattr(memory, name) for name in (*names, *NOTES, "attribute_key", "value_key")}
     return plain | {"fold": memory.fold.hex(), "gist": memory.gist.hex()}
 
 
@@ -215,6 +216,13 @@ async def _undo_edit(
         await transaction.one(Q["reword"], space=memory.space_id, id=memory.id, at=deps.clock(), **before, **marks)
 
 
+async def _undo_annotate(
+    deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
+) -> None:
+    for memory in present.values():
+        await restore_notes(deps, transaction, memory, change)
+
+
 async def _undo_confirm(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
@@ -238,6 +246,7 @@ _UNDOERS = {
     MemoryChangeOp.SUPERSEDE: _undo_supersede,
     MemoryChangeOp.MERGE: _undo_merge,
     MemoryChangeOp.EDIT: _undo_edit,
+    MemoryChangeOp.ANNOTATE: _undo_annotate,
     MemoryChangeOp.CONFIRM: _undo_confirm,
     MemoryChangeOp.WEIGHT: _undo_confirm,
     MemoryChangeOp.ARCHIVE: _undo_state,

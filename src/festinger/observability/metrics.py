@@ -169,6 +169,9 @@ PROPOSALS_VALUE = _gauge(
     "festinger_proposals_producer_value", "What asking has paid, by who asked.", "producer", "category"
 )
 
+NIGHTS = _counter("festinger_consolidation_nights_total", "Nightly runs that ended, by how.", "state")
+SAFETY_EVENTS = _counter("festinger_consolidation_stopped_total", "Weight changes that a ceiling met.", "ceiling")
+
 SETTINGS_REFUSED = _counter("festinger_settings_refused_total", "Edits of settings that were refused.", "source")
 CACHE_RELOADS = _counter("festinger_store_cache_reloads_total", "Caches reloaded, by why.", "room", "why")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from festinger.consolidation.night import NightDeps
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import StoreDown
@@ -36,6 +37,7 @@ from festinger.retrieval import maintenance as retrieval_health
 from festinger.retrieval.notes import NoteReader
 from festinger.runtime.auth import ROOM as SPACES_ROOM
 from festinger.runtime.auth import Keyring, LoginService, SpaceDirectory
+from festinger.runtime.consolidation import build_nights, register_nights
 from festinger.runtime.environment import SystemServices, home_of, master_key_of
 from festinger.runtime.erasure import register_erasure
 from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
@@ -117,6 +119,7 @@ class App:
     recall: RecallService = field(init=False)
     inbox: InboxService = field(init=False)
     deciding: DecisionService = field(init=False)
+    nights: NightDeps = field(init=False)
     logins: LoginService = field(init=False)
     applied: tuple[str, ...] = ()
     """Migrations applied by this start."""
@@ -234,6 +237,7 @@ def _build_services(app: App) -> None:
     app.recall = build_recall(app)
     app.inbox = build_inbox(app)
     app.deciding = build_decisions(app, app.inbox.deps)
+    app.nights = build_nights(app)
     register_housekeeping(app)
     register_world(app, app.world)
     register_memory(app, app.memory)
@@ -245,6 +249,7 @@ def _build_services(app: App) -> None:
     register_detectors(app, app.inbox.deps)
     register_reflection(app, app.inbox.deps)
     register_webhook(app)
+    register_nights(app, app.nights)
 
 
 @asynccontextmanager

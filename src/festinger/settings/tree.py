@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, SecretStr, model_validator
 
 from festinger.settings.beliefs import EpisodesSettings, JudgeSettings, MemorySettings, WorldSettings
+from festinger.settings.consolidation import ConsolidationSettings
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.settings.proposals import ProposalsSettings
 from festinger.settings.retrieval import RetrievalSettings
@@ -305,4 +306,5 @@ class Settings(SettingsSection):
     outcomes: OutcomesSettings = OutcomesSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     proposals: ProposalsSettings = ProposalsSettings()
+    consolidation: ConsolidationSettings = ConsolidationSettings()
     bench: BenchSettings = BenchSettings()

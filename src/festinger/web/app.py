@@ -37,7 +37,7 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine
+    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine
     from festinger.web.pages import (
         about,
         changes,
@@ -52,11 +52,12 @@ def all_routes() -> list[AdminRoute]:
     )
     from festinger.web.pages import health as health_page
     from festinger.web.pages import memories as memory_pages
+    from festinger.web.pages import nights as night_pages
 
-    api = (admin, censors, events, forget, health, hooks, mcp, outcomes, quarantine)
+    api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
     pages = (
         *(render, about, changes, conflicts, conversations, health_page, inbox, login, loops, memory_pages),
-        *(overview, usefulness, world),
+        *(night_pages, overview, usefulness, world),
     )
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 

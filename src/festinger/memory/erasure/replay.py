@@ -38,7 +38,14 @@ from festinger.store.queries import queries_of
 Q = queries_of("festinger.memory")
 
 REPAIRED = MemoryUncountedReason.REPAIRED.value
-FIXED = frozenset({MemoryUncountedReason.OWN_DERIVATION.value, MemoryUncountedReason.UNDONE.value, REPAIRED})
+FIXED = frozenset(
+    {
+        MemoryUncountedReason.OWN_DERIVATION.value,
+        MemoryUncountedReason.INTERNAL.value,
+        MemoryUncountedReason.UNDONE.value,
+        REPAIRED,
+    }
+)
 """Reasons that hold regardless of the other sightings."""
 
 

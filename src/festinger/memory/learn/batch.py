@@ -39,7 +39,7 @@ from festinger.memory.learn.write import (
     refresh_comparisons,
     write_item,
 )
-from festinger.memory.model import Memory, comparable_kinds
+from festinger.memory.model import Memory
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 
@@ -139,7 +139,7 @@ class BatchWriter:
         """Return the memories of this batch that are visible to the speaker, with their cosine."""
         if not self._stored:
             return []
-        kinds = comparable_kinds(statement.kind)
+        kinds = statement.comparable_kinds
         cosines = np.stack([unit for _, unit in self._stored]) @ _unit(vectors)
         return [
             LearnCandidate(memory=memory, similarity=round(float(cosine), DIGITS))

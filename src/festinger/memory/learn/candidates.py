@@ -17,7 +17,7 @@ from festinger.memory.episodes.episode import SOURCE
 from festinger.memory.jobs import INDEX
 from festinger.memory.learn.decision import JudgedCandidate
 from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
-from festinger.memory.model import Kind, Memory, comparable_kinds, memory_from_row
+from festinger.memory.model import Kind, Memory, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of
@@ -134,14 +134,19 @@ async def find_candidates(
         if vectors is None:
             found[number] = await _without_vector(deps, transaction, space, statement)
         else:
-            kind = statement.owner, comparable_kinds(statement.kind), vectors.model, vectors.bars.check
+            kind = statement.owner, statement.comparable_kinds, vectors.model, vectors.bars.check
             alike.setdefault(kind, {})[number] = statement, vectors
     for group in alike.values():
         found |= await _with_vectors(deps, transaction, space, group)
     return [
-        replace(each, candidates=tuple(found.get(number, ())), seen=seen[each.statement.owner])
+        replace(each, candidates=_without_sources(each, found.get(number, ())), seen=seen[each.statement.owner])
         for number, each in enumerate(pending)
     ]
+
+
+def _without_sources(pending: PendingMemory, found: Iterable[LearnCandidate]) -> tuple[LearnCandidate, ...]:
+    """Drop what a statement derives from: it neither repeats nor disputes its own sources."""
+    return tuple(each for each in found if each.memory.id not in pending.request.derived_from)
 
 
 async def find_horizon(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> MemoryHorizon:
@@ -159,11 +164,13 @@ async def find_newer_candidates(
         return []
     own, shared = pending.seen
     window: dict[str, Any] = {"space": space, "owner": statement.owner, "own": own, "shared": shared}
-    window |= {"kinds": list(comparable_kinds(statement.kind)), "limit": MOST_NEWER}
+    window |= {"kinds": list(statement.comparable_kinds), "limit": MOST_NEWER}
     if vectors is None:
-        return candidates_from_rows(await transaction.all(Q["newer_unscored"], **window))
-    marks = _marks(statement, vectors)
-    return candidates_from_rows(await find_nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks))
+        rows = await transaction.all(Q["newer_unscored"], **window)
+    else:
+        marks = _marks(statement, vectors)
+        rows = await find_nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks)
+    return list(_without_sources(pending, candidates_from_rows(rows)))
 
 
 async def _with_vectors(
@@ -183,7 +190,7 @@ async def _with_vectors(
         },
         space=space,
         owner=statement.owner,
-        kinds=list(comparable_kinds(statement.kind)),
+        kinds=list(statement.comparable_kinds),
         numbers=list(group),
         folds=[statement.fold for statement, _ in group.values()],
         gists=[statement.gist for statement, _ in group.values()],
@@ -297,7 +304,7 @@ async def _related(deps: MemoryDeps, transaction: Transaction, space: SpaceId, s
         Q["related"],
         space=space,
         owner=statement.owner,
-        kinds=list(comparable_kinds(statement.kind)),
+        kinds=list(statement.comparable_kinds),
         subject=statement.subject_key,
         attribute=statement.slot.attribute if statement.slot else None,
         of_slot=OF_SLOT if statement.slot else 0,
@@ -314,7 +321,7 @@ async def _by_words(transaction: Transaction, space: SpaceId, statement: Stateme
         Q["by_words"],
         space=space,
         owner=statement.owner,
-        kinds=list(comparable_kinds(statement.kind)),
+        kinds=list(statement.comparable_kinds),
         words=" | ".join(words),
         limit=BY_WORDS,
     )

@@ -49,7 +49,7 @@ from festinger.memory.learn.candidates import (
     is_worth_judging,
 )
 from festinger.memory.learn.statement import LearnRequest, Statement, has_hidden_text
-from festinger.memory.model import Kind, Memory, Status, comparable_kinds, memory_from_row
+from festinger.memory.model import Kind, Memory, Status, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -358,7 +358,7 @@ async def find_duplicates(
     """Find for each statement the memory with the same words or the same gist."""
     groups: dict[tuple[AgentId | None, tuple[Kind, ...]], list[int]] = {}
     for number, each in enumerate(statements):
-        groups.setdefault((each.owner, comparable_kinds(each.kind)), []).append(number)
+        groups.setdefault((each.owner, each.comparable_kinds), []).append(number)
     found: dict[int, list[Memory]] = {}
     for (owner, kinds), numbers in groups.items():
         asked = [statements[number] for number in numbers]

@@ -60,6 +60,8 @@ async def _check_uncounted(
         return MemoryUncountedReason.QUARANTINED
     if memory.status is Status.HELD:
         return MemoryUncountedReason.HELD
+    if prepared.statement.is_internal:
+        return MemoryUncountedReason.INTERNAL
     row = await transaction.one(
         Q["counted_causes"], space=memory.space_id, memory=memory.id, **cause_columns(prepared.cause)
     )

@@ -24,7 +24,7 @@ from festinger.errors import BadInput, TooLarge
 from festinger.ids import AgentId, MemoryId, Origin
 from festinger.judge.model import JudgeStatement, Slot
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.model import Kind, SourceTag, parse_kind
+from festinger.memory.model import INTERNAL, Kind, SourceTag, comparable_kinds, parse_kind
 from festinger.text.hygiene import is_heartbeat, is_question, is_transient, strip_lead_in
 from festinger.text.normalize import HIDDEN, UNSEEN, fold
 from festinger.text.overlap import MOSTLY, shingle_overlap
@@ -163,6 +163,16 @@ class Statement:
     @property
     def origin(self) -> Origin:
         return self.request.origin
+
+    @property
+    def is_internal(self) -> bool:
+        """Whether it comes from the agent's own thoughts or a job: never evidence."""
+        return self.origin is Origin.JOB or self.request.source_tag in INTERNAL
+
+    @property
+    def comparable_kinds(self) -> tuple[Kind, ...]:
+        """The kinds of memories to compare it with; what a job derived never replaces or disputes what was said."""
+        return (self.kind,) if self.origin is Origin.JOB else comparable_kinds(self.kind)
 
     @property
     def judge_statement(self) -> JudgeStatement:

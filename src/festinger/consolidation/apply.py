@@ -1,0 +1,252 @@
+"""Applies the planned changes of a night through the operations of `memory`, and takes a night back.
+
+What is learned is learned first, each with a key, so that learning it again changes nothing. All else of a unit
+happens in one transaction, together with the items that list it and the mark that the unit is done.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from uuid import UUID
+
+from festinger.consolidation.ceilings import WeightAction, find_band, limit_change
+from festinger.consolidation.context import NightContext
+from festinger.consolidation.night import NightDeps, NightItem, NightItemKind, NightStep, PlannedChange, Q, list_items
+from festinger.errors import NotFound, UndoBlocked
+from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId, cause
+from festinger.memory.annotate import annotate
+from festinger.memory.changes import BeliefUpdate, adjust_belief, changes_of, lock_existing_memories, lock_memory
+from festinger.memory.confidence import Weight, reinforce_weight, weaken_weight
+from festinger.memory.edit import archive_in_transaction, supersede
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Kind, Memory, Status
+from festinger.memory.query import CauseSpan, load_causes
+from festinger.memory.undo import undo_in_transaction
+from festinger.proposals.detectors.detector import finding_to_suggestion
+from festinger.proposals.detectors.patterns import ConsolidationPattern, identity_finding
+from festinger.proposals.sightings.intake import record_sighting_in
+from festinger.store.pool import NestedStore, Transaction
+
+STEP_BACK = 0.3
+"""What an insight takes from the weight of each source, so that it surfaces before them."""
+SOURCE = "consolidation"
+
+Item = tuple[NightItemKind, UUID, UUID | None]
+"""Kind, memory and change."""
+
+
+async def apply_plan(context: NightContext, step: NightStep, key: str, plan: Sequence[PlannedChange]) -> None:
+    """Apply the plan of a unit and mark it as done."""
+    learned = {
+        place: await _learn(context, f"{key}:{place}", change)
+        for place, change in enumerate(plan)
+        if change.kind is NightItemKind.LEARNED and not change.memory
+    }
+    deps = context.deps.memory
+    unit = {"space": context.space, "night": context.night.id, "key": key, "step": step.value, "at": deps.clock()}
+    async with deps.store.transaction() as transaction:
+        items: list[Item] = []
+        for place, change in enumerate(plan):
+            items += await _apply(context, transaction, change, learned.get(place))
+        for kind, memory, made in items:
+            id_ = made or deps.new_uuid()
+            await transaction.run(Q["put_item"], **unit, id=id_, kind=kind.value, memory=memory, change=made)
+            context.counts[kind.value] += 1
+        await context.write_unit(transaction, step.value, key)
+
+
+async def _learn(context: NightContext, key: str, change: PlannedChange) -> Learned:
+    request = LearnRequest(
+        text=change.text,
+        kind=change.text_kind,
+        origin=Origin.JOB,
+        source=SOURCE,
+        derived_from=tuple(MemoryId(UUID(each)) for each in change.cites),
+        by_model=True,
+        shared=context.agent is None,
+        asked=False,
+        key=key,
+        metadata=dict(change.notes),
+    )
+    return await learn(context.deps.memory, context.scope, request)
+
+
+async def _apply(
+    context: NightContext, transaction: Transaction, change: PlannedChange, learned: Learned | None
+) -> list[Item]:
+    if change.kind is NightItemKind.LEARNED:
+        return await _follow_up(context, transaction, change, learned)
+    if change.kind is NightItemKind.ANNOTATED:
+        return await _annotate(context, transaction, change)
+    held = await lock_memory(transaction, context.space, UUID(change.memory))
+    if held.status is not Status.ACTIVE or held.immutable:
+        return []
+    if change.kind is NightItemKind.REINFORCED:
+        return await _reinforce(context, transaction, held, change)
+    if change.kind is NightItemKind.PROPOSED:
+        return await _propose(context, transaction, held, change)
+    done = await archive_in_transaction(context.deps.memory, transaction, held, by=context.by, reason=change.reason)
+    return [(NightItemKind.ARCHIVED, held.id, done.change)]
+
+
+async def _follow_up(
+    context: NightContext, transaction: Transaction, change: PlannedChange, learned: Learned | None
+) -> list[Item]:
+    """List what was learned; its sources step back, and what it replaces is superseded."""
+    if learned is not None and learned.memory is None:
+        context.counts["refused"] += 1
+        return []
+    memory = learned.memory.id if learned and learned.memory else MemoryId(UUID(change.memory))
+    if learned is None or not learned.created:
+        known = replace(change, kind=NightItemKind.CITED, memory=str(memory), notes={})
+        return await _annotate(context, transaction, known)
+    items: list[Item] = [(NightItemKind.LEARNED, memory, None)]
+    context.counts["made"] += 1
+    context.derived += 1
+    if change.replaces:
+        old, joined = UUID(change.replaces), replace(context.deps.memory, store=NestedStore(transaction))
+        done = await supersede(joined, context.space, old, memory, by=context.by, reason=change.reason)
+        items += [(NightItemKind.SUPERSEDED, old, done.change)] if done.change else []
+    for source in sorted(change.cites) if change.text_kind == Kind.INSIGHT else ():
+        held = await lock_memory(transaction, context.space, UUID(source))
+        if not held.immutable and not (held.origin is Origin.PERSON and held.kind is Kind.FACT):
+            wanted = weaken_weight(held.weight, STEP_BACK)
+            made, _ = await _move(context, transaction, held, wanted, reason="an insight says it")
+            items += [(NightItemKind.WEAKENED, held.id, made)] if made else []
+    return items
+
+
+async def _annotate(context: NightContext, transaction: Transaction, change: PlannedChange) -> list[Item]:
+    memory, made = await annotate(
+        context.deps.memory,
+        transaction,
+        context.space,
+        UUID(change.memory),
+        by=context.by,
+        reason=change.reason,
+        cites=[UUID(each) for each in change.cites],
+        **change.notes,
+    )
+    return [(change.kind, memory.id, made)] if made else []
+
+
+async def _reinforce(
+    context: NightContext, transaction: Transaction, held: Memory, change: PlannedChange
+) -> list[Item]:
+    """Raise a weight as far as the ceilings allow; the rest of the gain waits for the next night."""
+    wanted = reinforce_weight(held.weight, change.gain, ceiling=held.weight_ceiling)
+    made, allowed = await _move(
+        context, transaction, held, wanted, reason=change.reason, evidence=[UUID(each) for each in change.evidence]
+    )
+    if made and (band := find_band(allowed.center)) != find_band(held.weight.center):
+        payload = {"memory": str(held.id), "band": band, "center": allowed.center}
+        subject = f"memory:{held.id}"
+        outbox = context.deps.memory.outbox
+        await outbox.emit(transaction, "band_reached", space=context.space, subject=subject, payload=payload)
+    if made and wanted.alpha > allowed.alpha:
+        share = (wanted.alpha - allowed.alpha) / (wanted.alpha - held.weight_alpha)
+        context.left_over.append(replace(change, gain=change.gain * share).as_json())
+    return [(NightItemKind.REINFORCED, held.id, made)] if made else []
+
+
+async def _move(
+    context: NightContext,
+    transaction: Transaction,
+    held: Memory,
+    wanted: Weight,
+    *,
+    reason: str,
+    evidence: Sequence[UUID] = (),
+) -> tuple[UUID | None, Weight]:
+    """Change a weight as far as the ceilings allow; return the change and the weight."""
+    causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, CauseSpan())
+    action = WeightAction(
+        before=held.weight,
+        after=wanted,
+        causes=causes.count,
+        confidence=held.confidence,
+        moved=context.moved.get(held.id, 0.0),
+        changes=context.changes,
+    )
+    allowed, events = limit_change(action, context.terms.shadow)
+    context.events += [(held.id, event) for event in events]
+    if allowed == held.weight:
+        return None, allowed
+    context.moved[held.id] = action.moved + allowed.center - held.weight.center
+    context.changes += 1
+    effect = BeliefUpdate(memory=held.id, belief=replace(held.belief, weight=allowed))
+    made = await adjust_belief(
+        context.deps.memory, transaction, context.space, effect, by=context.by, reason=reason, evidence=evidence
+    )
+    return made, allowed
+
+
+async def _propose(context: NightContext, transaction: Transaction, held: Memory, change: PlannedChange) -> list[Item]:
+    """Ask a person whether a memory may become part of who the agent is, with its causes as sightings."""
+    now, run = context.deps.memory.clock(), str(context.night.id)
+    pattern = ConsolidationPattern(
+        memory=held.id,
+        weight=held.weight,
+        gain=change.gain,
+        at=now,
+        run=run,
+        agent=context.agent,
+        episodes=change.evidence,
+    )
+    asked = finding_to_suggestion(identity_finding(pattern))
+    ids = [UUID(each) for each in change.evidence]
+    for row in await transaction.all(Q["sightings_by_id"], space=context.space, ids=ids):
+        agent, session = AgentId(row["agent_id"]), SessionId(row["session_id"])
+        because = cause(agent=agent, session=session, origin=Origin.JOB, at=row["at"])
+        said = replace(asked, cause=because, at=row["at"], source=f"{SOURCE}:{held.id}:{row['id']}")
+        await record_sighting_in(context.deps.proposals, transaction, context.space, said)
+    return [(NightItemKind.PROPOSED, held.id, None)]
+
+
+async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, item: UUID | None = None) -> int:
+    """Take back everything that a night did, or one item of it, as one change; return how many items.
+
+    With a memory that was learned, all goes that its unit did. Raises `NotFound` and `UndoBlocked`.
+    """
+    async with deps.store.transaction(patient=True) as transaction:
+        items = await list_items(transaction, space, night)
+        named = next((each for each in items if each.change == item), None)
+        if item is not None and named is None:
+            raise NotFound(f"Night `{night}` has no item `{item}`.")
+        chosen = [
+            each
+            for each in items
+            if not each.is_undone and each.kind is not NightItemKind.PROPOSED and (named is None or _goes(each, named))
+        ]
+        await lock_existing_memories(transaction, space, [each.memory for each in chosen])
+        for each in reversed(chosen):
+            await _undo_item(deps, transaction, space, each, by=by, own={one.change for one in items})
+        ids, at = [each.change for each in chosen], deps.memory.clock()
+        await transaction.run(Q["mark_items_undone"], space=space, ids=ids, at=at, by=by)
+        payload = {"night": str(night), "items": len(chosen), "by": by}
+        await deps.memory.outbox.emit(
+            transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload
+        )
+    return len(chosen)
+
+
+def _goes(item: NightItem, named: NightItem) -> bool:
+    """Whether an item goes with one that is named."""
+    return item == named or (named.kind is NightItemKind.LEARNED and item.unit_key == named.unit_key)
+
+
+async def _undo_item(
+    deps: NightDeps, transaction: Transaction, space: SpaceId, item: NightItem, *, by: str, own: set[UUID]
+) -> None:
+    if item.has_change:
+        await undo_in_transaction(deps.memory, transaction, space, item.change, by=by)
+        return
+    held = (await lock_existing_memories(transaction, space, [item.memory])).get(MemoryId(item.memory))
+    if held is None or not held.is_live:
+        return
+    changes = await changes_of(transaction, space, [held.id])
+    later = [str(each.id) for each in changes if each.undone_at is None and each.id not in own]
+    if later or held.cause_count > 1:
+        raise UndoBlocked("Something was done since that stands on this.", changes=later)
+    await archive_in_transaction(deps.memory, transaction, held, by=by, reason="the night was undone")

@@ -1,0 +1,98 @@
+"""Safety ceilings of the weight changes that a night makes. Pure.
+
+The hard ceiling of .95 and diminishing returns are part of the weight itself (`memory.confidence`). A ceiling in
+shadow only logs what it would have stopped.
+"""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+
+from festinger.memory.confidence import Weight
+
+MOST_MOVED = 0.10
+"""The farthest that one night moves a center."""
+MOST_CHANGES = 50
+FEWEST_CAUSES = 2
+SURE_ENOUGH = 0.7
+ROUNDING = 1e-9
+
+
+BANDS = {0.82: "identity", 0.65: "goal", 0.0: "experience"}
+"""Names of the bands by the center from which they hold, highest first."""
+
+
+def find_band(center: float) -> str:
+    return next(name for least, name in BANDS.items() if center >= least)
+
+
+class Ceiling(StrEnum):
+    TWO_GATES = "two_gates"
+    RATE_LIMIT = "rate_limit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightAction:
+    """A weight change that a night wants to make, with what the ceilings look at."""
+
+    before: Weight
+    after: Weight
+    causes: int
+    confidence: float
+    moved: float = 0.0
+    """How far this night has moved the center already."""
+    changes: int = 0
+    """Weight changes that this night has made."""
+
+    @property
+    def delta(self) -> float:
+        return self.after.center - self.before.center
+
+
+def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
+    """Whether an action passes a ceiling, and why not."""
+    if ceiling is Ceiling.RATE_LIMIT:
+        total = abs(action.moved + action.delta)
+        return total <= MOST_MOVED + ROUNDING, f"its center would move by {total:.2f} in one night"
+    if action.changes >= MOST_CHANGES:
+        return False, f"{MOST_CHANGES} weights were changed in this night"
+    is_backed = action.causes >= FEWEST_CAUSES or action.confidence >= SURE_ENOUGH
+    return is_backed, f"{action.causes} causes and confidence {action.confidence:.2f} are too little"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafetyEvent:
+    """What a ceiling stopped, or would have stopped."""
+
+    ceiling: Ceiling
+    enforced: bool
+    wanted: float
+    allowed: float
+    reason: str
+
+
+def limit_change(action: WeightAction, shadow: Collection[str] = ()) -> tuple[Weight, list[SafetyEvent]]:
+    """Return the weight that the ceilings allow, and what they stopped; those in `shadow` stop nothing."""
+    allowed, events = action.after, []
+    for ceiling in Ceiling:
+        passed, reason = check(ceiling, action)
+        if passed or allowed == action.before:
+            continue
+        enforced = ceiling not in shadow
+        if enforced:
+            allowed = clip_move(action) if ceiling is Ceiling.RATE_LIMIT else action.before
+        wanted = action.after.center
+        events.append(
+            SafetyEvent(ceiling=ceiling, enforced=enforced, wanted=wanted, allowed=allowed.center, reason=reason)
+        )
+    return allowed, events
+
+
+def clip_move(action: WeightAction) -> Weight:
+    """Return the weight as far as one night may move it."""
+    before, sign = action.before, math.copysign(1.0, action.delta)
+    center = before.center + sign * max(0.0, MOST_MOVED - abs(action.moved))
+    if sign > 0:
+        return Weight(alpha=max(before.alpha, center * before.beta / (1 - center)), beta=before.beta)
+    return Weight(alpha=before.alpha, beta=max(before.beta, before.alpha * (1 - center) / center))

@@ -1,0 +1,141 @@
+"""Runs a night: steps of units, each planned, stored and then applied.
+
+One failing unit does not stop the others. Beyond its limits a night begins nothing new; what is left comes first
+next time, because its keys are not done. A dry run plans and applies nothing.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import asdict
+from uuid import UUID
+
+from festinger.consolidation.apply import apply_plan
+from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
+from festinger.consolidation.night import NightDeps, NightStep, Q, find_night, planned_from_json
+from festinger.consolidation.promote import promote_units
+from festinger.consolidation.reconsider import reconsider_units
+from festinger.consolidation.reflect import reflect_units, rewrite_units
+from festinger.errors import FestingerError, StoreDown
+from festinger.ids import SpaceId
+from festinger.observability.metrics import NIGHTS, SAFETY_EVENTS
+
+Report = Callable[[int, int, str], Awaitable[None]]
+"""Receives how many steps are done, of how many, and the present one."""
+
+UNITS: Mapping[NightStep, Callable[[NightContext], AsyncIterator[NightUnit]]] = {
+    # First: what is put away here may be told anew in the same night, so that a second one finds nothing to do.
+    NightStep.RECONSIDER: reconsider_units,
+    NightStep.REFLECT: reflect_units,
+    NightStep.REWRITE: rewrite_units,
+    NightStep.PROMOTE: promote_units,
+}
+MOST_GROUPS = 20
+"""Groups that a night shows."""
+
+
+async def null_report(_done: int, _total: int, _note: str) -> None:
+    """For callers that show no progress."""
+
+
+async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Report = null_report) -> None:
+    """Run a night to its end, or go on with one that was killed; one that is over stays as it is."""
+    if await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is None:
+        return
+    terms = deps.terms(space)
+    context = NightContext(
+        deps=deps,
+        space=space,
+        night=await find_night(deps, space, night),
+        model=await deps.writer(space),
+        terms=terms,
+        until=deps.memory.stopwatch() + terms.max_seconds,
+    )
+    error = None
+    try:
+        await _run_steps(context, report)
+    except StoreDown:
+        raise
+    except FestingerError as failure:
+        error = failure.message
+        log.warning("night failed", night=str(night), why=error)
+    await _finish(context, error)
+
+
+async def _run_steps(context: NightContext, report: Report) -> None:
+    await _survey(context)
+    night, only = context.night, context.night.only_step
+    wanted = [step for step in UNITS if only in ("", step.value)]
+    for done, step in enumerate(wanted):
+        await report(done, len(wanted), step.value)
+        await context.deps.store.run(Q["enter_step"], space=context.space, id=night.id, step=step.value)
+        async for unit in UNITS[step](context):
+            await context.deps.yield_turn()
+            await _run_unit(context, step, unit)
+
+
+async def _survey(context: NightContext) -> None:
+    """Take the numbers of the night's memories; later steps and the console read them."""
+    store, space, agent = context.deps.store, context.space, context.agent
+    row = await store.one(Q["survey"], space=space, agent=agent)
+    groups = await store.all(Q["groups"], space=space, agent=agent, covered=None, limit=MOST_GROUPS)
+    context.active, context.derived = row["active"], row["derived"]
+    shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
+    context.survey = {**row, "groups": shown}
+
+
+async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> None:
+    """Plan and apply one unit unless it is done. An error is counted and stops no other unit."""
+    row = await context.deps.store.maybe(Q["find_unit"], space=context.space, key=unit.key)
+    if row is not None and row["is_done"]:
+        return
+    try:
+        if row is not None:
+            plan = [planned_from_json(each) for each in row["plan"]]
+        elif not context.has_room(unit):
+            context.counts["left_over"] += 1
+            return
+        else:
+            plan = list(await unit.plan())
+            if context.night.dry_run:
+                context.preview += [each.as_json() for each in plan]
+                return
+            async with context.deps.store.transaction() as transaction:
+                await context.write_unit(transaction, step.value, unit.key, [each.as_json() for each in plan])
+        await apply_plan(context, step, unit.key, plan)
+    except UnitWaitsError:
+        context.counts["left_over"] += 1
+    except StoreDown:
+        raise
+    except FestingerError as error:
+        context.counts["failed"] += 1
+        log.warning("unit of a night failed", unit=unit.key, error=error.name)
+
+
+async def _finish(context: NightContext, error: str | None) -> None:
+    deps, night, state = context.deps, context.night, "failed" if error else "done"
+    counts = {name: number for name, number in sorted(context.counts.items()) if number}
+    async with deps.store.transaction() as transaction:
+        await transaction.run(
+            Q["finish_night"],
+            space=context.space,
+            id=night.id,
+            state=state,
+            counts=json.dumps(counts),
+            survey=json.dumps(context.survey),
+            preview=json.dumps(context.preview),
+            left_over=json.dumps(context.left_over),
+            model_calls=context.calls,
+            cost_usd=context.cost.total,
+            at=deps.memory.clock(),
+            error=error,
+        )
+        for memory, event in context.events:
+            of = {"space": context.space, "night": night.id, "memory": memory, "at": deps.memory.clock()}
+            await transaction.run(Q["put_safety_event"], id=deps.memory.new_uuid(), **of, **asdict(event))
+            SAFETY_EVENTS.labels(event.ceiling.value).inc()
+        payload = {"night": str(night.id), "agent": night.agent, "dry_run": night.dry_run, "counts": counts}
+        await deps.memory.outbox.emit(
+            transaction, "night_finished", space=context.space, subject=f"night:{night.id}", payload=payload
+        )
+    NIGHTS.labels(state).inc()
+    log.info("night finished", space=context.space, night=str(night.id), **counts)
