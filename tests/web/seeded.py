@@ -19,8 +19,10 @@ from tests.stories.stage import Stage, stage
 from tests.web.chromium import Browser, start
 
 from festinger.client.memory import Memory
+from festinger.consolidation.run import null_report
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.services.access import issue_key
+from festinger.services.nights import run_night
 from festinger.store.repositories.auth import AccessRole
 from festinger.world.learn import write_claims
 from festinger.world.recall import SourceText
@@ -112,6 +114,7 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
         (episode,) = await rows(at.app.store, "select id from episode limit 1")
         conflicts = await at.pending()
         (archived,) = await rows(at.app.store, "select id from memory where status = 'archived'")
+        night = await run_night(at.app, space=MAIN_SPACE, report=null_report)
         pages = {
             "overview": "/admin",
             "memories": "/admin/memories",
@@ -128,6 +131,8 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             "conflict": f"/admin/conflicts/{conflicts[0]['id']}",
             "world": "/admin/world",
             "word": "/admin/world?concept=gnommoweb&depth=2",
+            "nights": "/admin/nights",
+            "night": f"/admin/nights/{night}",
             "outcomes": "/admin/outcomes",
             "loops": "/admin/loops",
             "changes": "/admin/changes",

@@ -52,11 +52,12 @@ def all_routes() -> list[AdminRoute]:
     )
     from festinger.web.pages import health as health_page
     from festinger.web.pages import memories as memory_pages
+    from festinger.web.pages import nights as night_pages
 
     api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
     pages = (
         *(render, about, changes, conflicts, conversations, health_page, inbox, login, loops, memory_pages),
-        *(overview, usefulness, world),
+        *(night_pages, overview, usefulness, world),
     )
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 

@@ -66,6 +66,7 @@ TABS = (
     (INBOX, "Inbox"),
     ("/admin/conflicts", "Conflicts"),
     ("/admin/world", "World"),
+    ("/admin/nights", "Nights"),
     ("/admin/outcomes", "Outcomes"),
     ("/admin/loops", "Loops"),
     ("/admin/changes", "Changes"),

@@ -67,6 +67,7 @@ def data(text: str) -> dict[str, object]:
         "waiting": [{"kind": text, "count": 1, "items": [{"title": text, "link": text}]}],
         "learned": [memory],
         "today": text,
+        "night": {"id": text, "lines": [text]},
         "charts": [{"id": text, "title": text}],
         "world": {"pending": text, "last_run": None},
         "may_write": True,

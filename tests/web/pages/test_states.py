@@ -24,6 +24,7 @@ SAYS = {
     "/admin/conflicts": "Nothing waits. When two statements cannot both stand",
     "/admin/world": "Nothing is known of any thing yet. Say",
     "/admin/loops": "Nothing yet. When an agent repeats itself",
+    "/admin/nights": "No night yet. One comes by itself",
     "/admin/outcomes": "None yet.",
     "/admin/changes": "Nothing was changed yet.",
 }

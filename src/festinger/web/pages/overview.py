@@ -16,6 +16,7 @@ from festinger.observability.checks import Check, CheckSeverity, worst_severity
 from festinger.proposals.gate import InboxStatus
 from festinger.proposals.inbox import ProposalQuery
 from festinger.proposals.model import ReviewChannel
+from festinger.services.nights import get_night, list_nights
 from festinger.services.trends import day_start, load_trends
 from festinger.web.api.proposals import review_of
 from festinger.web.auth import AccessScope
@@ -88,7 +89,7 @@ async def overview_page(call: AdminCall) -> dict[str, Any]:
         "clients": client_instructions(f"{call.request.url.scheme}://{call.request.url.netloc}"),
         "health": {"worst": worst_severity(checks).value, "says": health_sentence(checks)},
         "world": await resolution_status(call) if call.supervisor.is_open() else None,
-        **(await _load_known(call) if is_known else {"waiting": None, "learned": None, "charts": []}),
+        **(await _load_known(call) if is_known else {"waiting": None, "learned": None, "night": None, "charts": []}),
     }
 
 
@@ -120,8 +121,15 @@ async def _load_known(call: AdminCall) -> dict[str, Any]:
         "waiting": groups,
         "learned": [each.as_json() for each in learned],
         "today": today.date().isoformat(),
+        "night": await _load_last_night(call),
         "charts": await _load_charts(call),
     }
+
+
+async def _load_last_night(call: AdminCall) -> dict[str, Any] | None:
+    """The last run of consolidation that is over, in words."""
+    over = [each for each in await list_nights(call.app, space=call.space, limit=MOST_WAITING) if each.finished_at]
+    return (await get_night(call.app, space=call.space, id=over[0].id)).as_json() if over else None
 
 
 async def _load_charts(call: AdminCall) -> list[Chart | dict[str, str]]:
