@@ -186,7 +186,7 @@ async def test_too_few_causes_or_days_promote_nothing(database_url: str, tmp_pat
         assert told.items == ()
 
 
-@pytest.mark.requirement("C-54")
+@pytest.mark.requirement("C-54", "H-76")
 async def test_what_would_become_identity_is_asked_and_the_weight_waits_for_the_answer(
     database_url: str, tmp_path: Path
 ):

@@ -92,7 +92,7 @@ def limit_change(action: WeightAction, shadow: Collection[str] = ()) -> tuple[We
 def clip_move(action: WeightAction) -> Weight:
     """Return the weight as far as one night may move it."""
     before, sign = action.before, math.copysign(1.0, action.delta)
-    center = before.center + sign * max(0.0, MOST_MOVED - abs(action.moved))
+    center = before.center + sign * min(abs(action.delta), max(0.0, MOST_MOVED - abs(action.moved)))
     if sign > 0:
         return Weight(alpha=max(before.alpha, center * before.beta / (1 - center)), beta=before.beta)
     return Weight(alpha=before.alpha, beta=max(before.beta, before.alpha * (1 - center) / center))
