@@ -18,7 +18,7 @@ from festinger.ids import AgentId, Scope, SessionId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import MessageRole, ModelPurpose
 from festinger.llm.providers.scripted import FailStep, ScriptedProvider, scripted_model
-from festinger.services.agent import find_local_model, last_session, open_mind
+from festinger.services.agent import last_session, open_mind, use_local_model
 
 
 @pytest.fixture(autouse=True)
@@ -281,7 +281,7 @@ async def test_a_chat_talks_with_the_model_that_is_already_there(
         settings = {**given(tmp_path), "proxy": {"upstream": base}}
         async with festinger.open(settings, database=database_url) as memory:
             app = memory._app
-            await find_local_model(app)
+            await use_local_model(app)
             model = await app.model(ModelPurpose.CHAT, ModelCaller())
 
     assert app.own_model.setting == expected.format(base=base)
@@ -291,6 +291,6 @@ async def test_a_chat_talks_with_the_model_that_is_already_there(
 async def test_a_model_elsewhere_is_not_used_unless_it_is_named(database_url: str, tmp_path: Path):
     settings = {**given(tmp_path), "proxy": {"upstream": "https://models.example"}}
     async with festinger.open(settings, database=database_url) as memory:
-        await find_local_model(memory._app)
+        await use_local_model(memory._app)
 
     assert memory._app.own_model.setting == ""

@@ -19,7 +19,6 @@ from tests.stories.stage import Stage, stage
 from tests.web.chromium import Browser, start
 
 from festinger.client.memory import Memory
-from festinger.consolidation.run import null_report
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.services.access import issue_key
 from festinger.services.nights import run_night
@@ -95,6 +94,10 @@ async def _propose(at: Stage) -> str:
     return str(made.body["proposal"]["id"])
 
 
+async def ignore_progress(_done: int, _total: int, _step: str) -> None:
+    """Nobody watches."""
+
+
 @asynccontextmanager
 async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
     """A server with memories, a conversation, a conflict, proposals and something in quarantine."""
@@ -114,7 +117,7 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
         (episode,) = await rows(at.app.store, "select id from episode limit 1")
         conflicts = await at.pending()
         (archived,) = await rows(at.app.store, "select id from memory where status = 'archived'")
-        night = await run_night(at.app, space=MAIN_SPACE, report=null_report)
+        night = await run_night(at.app, space=MAIN_SPACE, report=ignore_progress)
         pages = {
             "overview": "/admin",
             "memories": "/admin/memories",

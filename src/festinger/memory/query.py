@@ -203,7 +203,7 @@ async def page_memories(
 
 async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, limit: int) -> dict[str, list[Memory]]:
     """Load the heaviest active memories of each section, about a topic or of the newest. Raises `StoreDown`."""
-    agent = {"space": scope.space, "agent": scope.agent, "limit": limit}
+    agent: dict[str, Any] = {"space": scope.space, "agent": scope.agent, "limit": limit}
     if topic:
         rows = await deps.store.all(Q["brief_of_topic"], topic=topic, subject=subject_key(topic), **agent)
     else:

@@ -2,14 +2,12 @@
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 from uuid import UUID
-
-import aiohttp
 
 from festinger.agent.mind import Agent, AgentDeps, ChooseModel, Notes, open_agent
 from festinger.ids import Origin, Scope, SessionId
 from festinger.llm.ledger import ModelCaller
+from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.episodes.store import page_episodes
 from festinger.outcomes.capture import ReplyInput, observe_reply
@@ -18,55 +16,21 @@ from festinger.runtime.app import App
 from festinger.services.recollect import recollect
 from festinger.store.repositories.models import session_costs
 from festinger.store.repositories.spaces import load_run_summary
-from festinger.text.addresses import is_private_url
 
 DOOR = "chat"
 SESSIONS = "chat:"
 """How the sessions of chats begin."""
-LOOK_SECONDS = 2.0
 LOOKED_BACK = 20
 """Episodes among which the last chat is looked for."""
 
 
-async def find_local_model(app: App) -> None:
-    """Let the agent talk with the model at the proxy's upstream, if that is local and nothing else is named.
-
-    Ollama tells which model is in use and what it can do; of other servers the first model is taken.
-    """
-    upstreams = app.settings.now.proxy
-    native, openai = (
-        str(each or upstreams.upstream) for each in (upstreams.upstreams.ollama, upstreams.upstreams.openai)
-    )
-    timeout = aiohttp.ClientTimeout(total=LOOK_SECONDS)
-    async with aiohttp.ClientSession(timeout=timeout) as http:
-        if is_private_url(native):
-            for path in ("ps", "tags"):
-                for each in await _list_models(http, f"{native}/api/{path}", "models"):
-                    if await _can_chat(http, native, name := str(each.get("name", ""))):
-                        app.own_model.note(provider="ollama", model=name, address=native)
-                        return
-        if is_private_url(openai) and (listed := await _list_models(http, f"{openai}/v1/models", "data")):
-            app.own_model.note(provider="openai", model=str(listed[0].get("id", "")), address=f"{openai}/v1")
-
-
-async def _list_models(http: aiohttp.ClientSession, url: str, field: str) -> list[dict[str, Any]]:
-    try:
-        async with http.get(url) as answer:
-            found = await answer.json(content_type=None) if answer.ok else None
-    except (aiohttp.ClientError, TimeoutError, ValueError):
-        return []
-    listed = found.get(field) if isinstance(found, dict) else None
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
-
-
-async def _can_chat(http: aiohttp.ClientSession, base: str, name: str) -> bool:
-    try:
-        async with http.post(f"{base}/api/show", json={"model": name}) as answer:
-            return answer.ok and "completion" in (await answer.json(content_type=None)).get(
-                "capabilities", ["completion"]
-            )
-    except (aiohttp.ClientError, TimeoutError, ValueError, AttributeError):
-        return False
+async def use_local_model(app: App) -> None:
+    """Let the agent talk with the model at the proxy's upstream, if that is local."""
+    chosen = app.settings.now.proxy
+    native, openai = (str(each or chosen.upstream) for each in (chosen.upstreams.ollama, chosen.upstreams.openai))
+    if found := await find_local_model(ollama=native, openai=openai):
+        provider, model, address = found
+        app.own_model.note(provider=provider, model=model, address=address)
 
 
 async def last_session(app: App, scope: Scope) -> SessionId | None:

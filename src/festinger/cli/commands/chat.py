@@ -64,7 +64,7 @@ async def chat(
 async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
     from festinger.client.memory import Memory
     from festinger.ids import AgentId, Scope, SessionId
-    from festinger.services.agent import SESSIONS, find_local_model, last_session, open_mind
+    from festinger.services.agent import SESSIONS, last_session, open_mind, use_local_model
 
     space, agent = context.space_in(app), AgentId(context.agent)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
@@ -72,7 +72,7 @@ async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, n
     if before is not None:
         scope = Scope(space=space, agent=agent, session=before)
     if not app.settings.for_space(space).llm.chat:
-        await find_local_model(app)
+        await use_local_model(app)
     mind = await stack.enter_async_context(open_mind(app, scope))
     memory = Memory(space=space, agent=agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
