@@ -21,13 +21,13 @@ from typing import Any
 import festinger
 
 ROOT = Path(festinger.__file__).parent
-SMALL, MIDDLE, LARGE = 64, 256, 1024
+SMALL, MIDDLE, LARGE = 64, 256, 2048
 SUSPICIOUS_MS = 0.4
 """A linear pattern is through a text of `LARGE` characters in less."""
 SLOW_MS = 20.0
 GROWTH = 8.0
 """Four times the text may take so many times as long; a quadratic pattern takes sixteen times as long."""
-TRIES = 5
+TRIES = 4
 LOOKS = 3
 """A busy machine disturbs one measurement, but not each of so many; a pattern that is not linear is slow in all."""
 MOST_UNITS = 80

@@ -17,7 +17,7 @@ _HEDGES = re.compile(
 )
 _REVISIONS = re.compile(r"\b(?:actually|wait|no,|on second thought|let me correct|i mean|rather)\b", re.IGNORECASE)
 _SURE = re.compile(r"\b(?:certainly|definitely|exactly|always|never|clearly|of course|yes|no)\b", re.IGNORECASE)
-_STEPS = re.compile(r"\b(?:first|then|next|after that|finally|step)\b|^\s*\d+[.)]", re.IGNORECASE | re.MULTILINE)
+_STEPS = re.compile(r"\b(?:first|then|next|after that|finally|step)\b|^[ \t]*+\d+[.)]", re.IGNORECASE | re.MULTILINE)
 HEDGE_COST, REVISION_COST, QUESTION_COST, SURE_GAIN, START = 0.12, 0.10, 0.08, 0.05, 0.75
 
 
