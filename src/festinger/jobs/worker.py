@@ -175,17 +175,20 @@ async def run_workers(
 ) -> AsyncIterator[WorkerPool]:
     """Run jobs inside this block. At its end, running ones get `shutdown_seconds`, then are requeued."""
     crew = WorkerPool(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
-    duties = [
+    workers = [
         *(crew.keep(queue, [queue]) for queue in QUEUES),
         *(crew.keep(f"roaming {n}", QUEUES) for n in range(roaming)),
+    ]
+    duties = [
         crew.every(HEARTBEAT_SECONDS, crew.beat),
         crew.every(0, crew.tick),
         crew.every(STALLED_SECONDS, crew.look_after),
         jobs.connector.hear(QUEUES, pause=pause),
     ]
-    tasks = [asyncio.create_task(duty) for duty in duties]
+    working, minding = ([asyncio.create_task(each) for each in some] for some in (workers, duties))
     try:
         yield crew
     finally:
-        # Running jobs get their time first; cancelling again earlier would cut it short.
-        await cancel_tasks(tasks, again_after=shutdown_seconds + RETURN_SECONDS)
+        # Running jobs get their time first; cancelling them again earlier would cut it short.
+        again_after = shutdown_seconds + RETURN_SECONDS
+        await asyncio.gather(cancel_tasks(working, again_after=again_after), cancel_tasks(minding))
