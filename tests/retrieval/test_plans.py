@@ -1,9 +1,9 @@
 """How much does each way of searching read of a large memory?"""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.plans import most_read
 from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
@@ -68,7 +68,7 @@ async def test_no_way_of_searching_reads_much_more_than_it_gives(
     asked = [await searched(mind, cue, monkeypatch) | {"few": FEW} for cue in cues]
 
     read = {
-        part: max([await most_read(store, part, each) for each in asked])
+        part: max([await count_read(store, part, each) for each in asked])
         for part in sorted(Q["candidates"].choices - READS_ALL)
     }
 
@@ -92,27 +92,9 @@ async def searched(mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch) ->
     return found
 
 
-async def most_read(store: Store, part: str, asked: dict[str, Any]) -> int:
+async def count_read(store: Store, part: str, asked: dict[str, Any]) -> int:
     """The rows that the busiest scan of one way of searching reads."""
     query = bind_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL)
-    sql = query.only(frozenset({part})).sql
     async with store.transaction() as transaction:
         await transaction.connection.execute(b"set local hnsw.ef_search = 200")
-        cursor = await transaction.connection.execute(
-            f"explain (analyze, timing off, format json) {sql}".encode(), asked
-        )
-        row: Any = await cursor.fetchone()
-    return max(_rows(node) for node in _nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for child in node.get("Plans", []):
-        yield from _nodes(child)
-
-
-def _rows(node: dict[str, Any]) -> int:
-    if "Relation Name" not in node:
-        return 0
-    dropped = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck", "Join Filter"))
-    return int((node["Actual Rows"] + dropped) * node["Actual Loops"])
+        return await most_read(transaction, query.only(frozenset({part})).sql, asked)

@@ -1,12 +1,13 @@
 """No page of the console reads a whole table: on a filled store each of its queries reads little more than it shows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from tests.jobs.deps import rows
+from tests.plans import most_read
 from tests.runtime.server import opened
 
 from festinger.memory.changes import MemoryChangeOp
@@ -65,6 +66,7 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
     "store.daily_overhead": {"since": NOW - timedelta(days=1)},
     "store.daily_costs": {"since": NOW - timedelta(days=1)},
     "world.browse_edges": {"before": None},
+    "memory.brief_of_newest": {"agent": "a1", "newest": MOST_READ},
 }
 
 
@@ -73,7 +75,7 @@ async def test_each_query_of_a_page_reads_little_more_than_it_shows(database_url
         for statement in FILLED:
             await rows(app.store, f"{statement} returning 1", now=NOW, many=MANY)
         await _analyze(app.store)
-        read = {name: await most_read(app.store, name, asked) for name, asked in ASKED.items()}
+        read = {name: await count_read(app.store, name, asked) for name, asked in ASKED.items()}
 
     assert {name: count for name, count in read.items() if count > MOST_READ} == {}
 
@@ -83,26 +85,8 @@ async def _analyze(store: Store) -> None:
         await transaction.connection.execute(b"analyze")
 
 
-async def most_read(store: Store, name: str, asked: Mapping[str, Any]) -> int:
-    """The rows that the busiest scan of a query reads."""
+async def count_read(store: Store, name: str, asked: Mapping[str, Any]) -> int:
     room, _, query = name.partition(".")
-    sql = queries_of(f"festinger.{room}")[query].sql
     async with store.transaction() as transaction:
-        cursor = await transaction.connection.execute(
-            f"explain (analyze, timing off, format json) {sql}".encode(), {"space": "main", "limit": SHOWN, **asked}
-        )
-        row: Any = await cursor.fetchone()
-    return max(_rows(node) for node in _nodes(row["QUERY PLAN"][0]["Plan"]))
-
-
-def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield node
-    for child in node.get("Plans", []):
-        yield from _nodes(child)
-
-
-def _rows(node: dict[str, Any]) -> int:
-    if "Relation Name" not in node:
-        return 0
-    dropped = sum(node.get(f"Rows Removed by {why}", 0) for why in ("Filter", "Index Recheck", "Join Filter"))
-    return int((node["Actual Rows"] + dropped) * node["Actual Loops"])
+        sql = queries_of(f"festinger.{room}")[query].sql
+        return await most_read(transaction, sql, {"space": "main", "limit": SHOWN, **asked})

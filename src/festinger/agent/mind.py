@@ -66,6 +66,8 @@ IDENTITY_SECTIONS = ("goal", "decision", "preference", "rule")
 CLEAR_EVIDENCE = 1.0
 SECOND_THOUGHT = "\n\nOn second thought: "
 SOUNDS_SURE = 0.7
+MOST_TURNS = 200
+"""Turns from which no earlier episode of a session is read; a window holds fewer."""
 SEED_BITS = 63
 
 OnText = Callable[[str], None]
@@ -367,11 +369,14 @@ class Agent:
         return [item.text for item in found.items]
 
     async def _load_history(self, *, before: UUID) -> list[EpisodeTurn]:
-        """The turns of this session before one of them, oldest first."""
+        """The last turns of this session before one of them, oldest first."""
         deps, space = self.deps.memory, self.scope.space
-        episodes = await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session)
+        turns: list[EpisodeTurn] = []
         async with deps.store.transaction() as transaction:
-            turns = [turn for each in reversed(episodes) for turn in await list_turns(transaction, space, each.id)]
+            for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
+                turns = [*await list_turns(transaction, space, each.id), *turns]
+                if len(turns) > MOST_TURNS:
+                    break
         ids = [turn.turn_id for turn in turns]
         return turns[: ids.index(before)] if before in ids else turns
 

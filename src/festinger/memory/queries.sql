@@ -712,26 +712,27 @@ cross join lateral (select case when m.immutable then 'boundary' when 'goal' = a
 
 -- name: brief_of_newest
 -- The heaviest memories of each section of an agent, its own and the shared ones, among the newest that are marked, that
--- are preferences and rules, and of any kind.
+-- are preferences and rules, and of any kind. Those without an agent are ordered by it too: a planner takes no null for a
+-- constant, and would else read them all to sort them.
 with m as (
     select distinct on (m.id) m.* from (
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
         and (m.immutable or m.tags && array['goal', 'decision']) order by m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and (m.immutable or m.tags && array['goal', 'decision']) order by m.seq desc limit %(newest)s)
+        and (m.immutable or m.tags && array['goal', 'decision']) order by m.agent_id desc, m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
         and m.kind in ('preference', 'procedural') order by m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and m.kind in ('preference', 'procedural') order by m.seq desc limit %(newest)s)
+        and m.kind in ('preference', 'procedural') order by m.agent_id desc, m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
         and m.kind <> 'narrative' order by m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and m.kind <> 'narrative' order by m.seq desc limit %(newest)s)
+        and m.kind <> 'narrative' order by m.agent_id desc, m.seq desc limit %(newest)s)
     ) as m
 )
 select * from (
