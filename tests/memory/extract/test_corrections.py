@@ -20,6 +20,12 @@ DOCTOR = "My doctor is Anna Mayer"
         ("make that three cats, we got one more", "We have two cats and 4 fish", "We have three cats and 4 fish"),
         ("oh no, I looked at last year's sheet! It's 640 seats", "The hall has 610 seats", "The hall has 640 seats"),
         ("it's now 9090", "Metrics are on 9000", "Metrics are on 9090"),
+        (
+            "actually the exam is on 15 March, not 14",
+            "The exam is on 14 March at 9:30",
+            "The exam is on 15 March at 9:30",
+        ),
+        ("sorry, not 14 March but the 15th", "The exam is on 14 March", "The exam is on 15th March"),
     ],
 )
 def test_a_value_of_the_same_form_takes_the_place_of_the_old_one(said: str, earlier: str, corrected: str):
@@ -38,8 +44,18 @@ def test_a_value_of_the_same_form_takes_the_place_of_the_old_one(said: str, earl
         ("It works now, thanks!", PORT),
         ("Wait, I have a question first. It's about the 3 nodes, why are they slow?", PORT),
         ("no, I meant the other file", PORT),
+        ("actually on Friday, not 14", "The exam is on 14 March"),
     ],
-    ids=["own subject", "no value", "no change", "question", "no value either", "question too", "other file"],
+    ids=[
+        "own subject",
+        "no value",
+        "no change",
+        "question",
+        "no value either",
+        "question too",
+        "other file",
+        "no number",
+    ],
 )
 def test_what_speaks_of_something_else_corrects_nothing(said: str, earlier: str):
     assert find_corrections(said, [earlier]) == []

@@ -117,11 +117,21 @@ def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
 def _corrected(text: str, statement: str, *, is_sure: bool) -> str | None:
     for form in (_NOT, _NOT_BUT):
         if match := form.search(text):
-            old = _place_of(match["old"], statement)
-            return _put(statement, old, match["new"]) if old else None
+            old, new = _place_of(match["old"], statement), _value_like(match, text)
+            return _put(statement, old, new) if old and new else None
     if not (is_sure or _BACK.match(text) or _is_fragment(text) or _shares_a_word(text, statement)):
         return None
     return _by_form(text, statement, first=is_sure)
+
+
+def _value_like(match: re.Match[str], text: str) -> str | None:
+    """The new value beside `not`: of `15 January, not 14` the number, for a number is never a month."""
+    old, new = match["old"], match["new"]
+    wanted = _form(old)
+    if wanted in ("", "name") or _form(new) == wanted:
+        return new
+    alike = [token for token in _TOKEN.finditer(text) if _form(token.group()) == wanted and token.group() != old]
+    return min(alike, key=lambda token: abs(token.start() - match.start("new"))).group() if alike else None
 
 
 def _by_form(text: str, statement: str, *, first: bool) -> str | None:
