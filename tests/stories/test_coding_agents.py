@@ -106,7 +106,8 @@ def test_hook_under_fire(shell: Shell, repository: Path):
     assert "0730" in notes(answered)
     assert "0730" in notes(after), "the server took no harm"
     tally = counts(shell, "claude-code")
-    assert (tally["answered"], tally["unreached"]) == (2, 2)
+    assert tally["answered"] == 2
+    assert tally["unreached"] >= 2, "and of a crowd, whoever's connection was not taken in time"
     assert tally["late"] >= 1
     assert sum(tally.values()) == 53
 
