@@ -137,8 +137,10 @@ async def measure(bench: Bench) -> SuiteResult:
             async with http.post(f"{url}/admin/api/spaces", json={"name": space}) as made:
                 made.raise_for_status()
             chat = Chat(http=http, base=f"{url}/@{space}/main", recorder=recorder)
+            said: list[Mapping[str, Any]] = []
             for item in group:
-                await _measure_item(chat, item, scores, listing=f"{url}/admin/api/memories?space={space}&limit=200")
+                said.append(item)
+                await _measure_item(chat, said, scores, listing=f"{url}/admin/api/memories?space={space}&limit=200")
             bench.say(f"said: {number + 1} people")
     named = {metric.name: metric.name.partition(".")[2] for metric in METRICS}
     tallies = [
@@ -147,7 +149,9 @@ async def measure(bench: Bench) -> SuiteResult:
     return SuiteResult(tallies=tallies)
 
 
-async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, listing: str) -> None:
+async def _measure_item(chat: Chat, said: Sequence[Mapping[str, Any]], scores: Scores, *, listing: str) -> None:
+    """Say the newest item and ask its question."""
+    item = said[-1]
     read_before = chat.recorder.read
     sessions = await chat.tell(item)
     if chat.recorder.items:
@@ -168,7 +172,7 @@ async def _measure_item(chat: Chat, item: Mapping[str, Any], scores: Scores, *, 
     if stale := item.get("stale"):
         found = any(old.casefold() in note.casefold() for old in stale for note in notes)
         scores.stale.append(counted(item["id"], found, told=told))
-    scores.noise += [_noise(item, note, number) for number, note in enumerate(notes)]
+    scores.noise += [_noise(said, note, number) for number, note in enumerate(notes)]
     status = headers.get("X-Festinger-Memory", "")
     scores.in_time.append(counted(item["id"], not status.startswith(("late", "failed", "not-ready"))))
 
@@ -186,8 +190,10 @@ def _told(**seen: object) -> dict[str, str]:
     return {name: json.dumps(value, ensure_ascii=False) for name, value in seen.items()}
 
 
-def _noise(item: Mapping[str, Any], note: str, number: int) -> TallyItem:
-    is_noise = not is_about(note, item)
+def _noise(said: Sequence[Mapping[str, Any]], note: str, number: int) -> TallyItem:
+    """A line about something else; an instruction for every answer (`always`) is about each question."""
+    item = said[-1]
+    is_noise = not any(is_about(note, each) for each in said if each is item or each.get("always"))
     weight = count_tokens(note)
     part = float(weight) if is_noise else 0.0
     told = {"note": note, "question": str(item["question"])}

@@ -55,6 +55,34 @@ async def test_said_in_one_chat_asked_in_the_next(database_url: str, tmp_path: P
     assert port.count("5433") == 1
 
 
+async def test_an_instruction_for_all_answers_goes_with_every_question_and_a_preference_only_where_it_helps(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "Answer me in Dutch from now on.")
+        await chat(at, "I don't like olives. what can I put on a pizza?")
+
+        painter = await notes(at, "Who painted the Night Watch?")
+        sky = await notes(at, "why is the sky blue")
+        salad = await notes(at, "a recipe for a greek salad please")
+
+    assert ["in Dutch" in each for each in (painter, sky, salad)] == [True] * 3
+    assert ["olives" in each for each in (painter, sky, salad)] == [False, False, True]
+
+
+async def test_what_was_said_in_one_breath_comes_back_together(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "The front of our shop is written in Svelte and the back is a Go service. is that a good mix?")
+        for town in ("Lisgate", "Marrow", "Quill", "Tarn"):
+            await chat(at, f"Our office in {town} has two kitchens. is that usual?")
+
+        asked = await notes(at, "which framework is our website made with?")
+
+    assert "Svelte" in asked
+    assert "Go service" in asked
+    assert "kitchens" not in asked
+
+
 @pytest.mark.requirement("J-03")
 async def test_news_in_other_words_replaces_what_it_makes_outdated(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:

@@ -691,6 +691,16 @@ select * from (
 order by seq desc
 limit %(limit)s;
 
+-- name: companions
+-- What else was said in the turn that taught a memory, in its order.
+select m.id, m.content, m.compressed, m.version, false as disputed
+from memory best
+join memory m on m.space_id = %(space)s and m.turn_id = best.turn_id and m.id <> best.id
+where best.space_id = %(space)s and best.id = %(memory)s and m.status = 'active'
+  and (m.agent_id is null or m.agent_id = %(agent)s)
+order by m.seq
+limit %(limit)s;
+
 -- name: best_of_recall_before
 -- The best that the recall before brought to mind in the same session.
 select h.ref from (

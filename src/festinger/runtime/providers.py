@@ -32,6 +32,7 @@ from festinger.memory.extract.classifier import reader_path as statement_reader
 from festinger.memory.jobs import REEMBED
 from festinger.memory.reembed import ReembedProgress, count_by_model, measure_progress
 from festinger.observability.metrics import DEGRADED
+from festinger.retrieval.notes import NoteReader
 from festinger.retrieval.notes import reader_path as note_reader
 from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
@@ -55,7 +56,8 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
         app.degraded += ("embedder",)
     if is_semantic(app.embedder.name):
         app.clause_encoder = await _open_reader(stack, app, statement_reader())
-        app.note_reader = await _open_reader(stack, app, note_reader())
+        if (reader := await _open_reader(stack, app, note_reader())) is not None:
+            app.note_reader = NoteReader(reader)
         if (reader := await _open_reader(stack, app, relation_reader())) is not None:
             app.memory.judges.seat_reader(PairReader(reader))
     app.reranker = await _reranker_or_none(app, supplies)

@@ -2,7 +2,7 @@
 
 Proxy, web, MCP and hooks share this. Only memories are asked for, never raw turns: a note must be something
 that people can correct and forget. An encoder reads the candidates and the standing notes beside the message
-and keeps those that apply. Repeated observations follow, if enabled, and what the world knows of the names in
+and keeps those that apply; what was said in one breath with the best one comes along. Repeated observations follow, if enabled, and what the world knows of the names in
 the message comes first. Empty spaces are not queried.
 """
 
@@ -22,11 +22,12 @@ from festinger.proposals.health import format_observation, load_observations
 from festinger.proposals.model import Proposal
 from festinger.records import record_json
 from festinger.retrieval.notes import (
+    COMPANION_BEHIND,
+    COMPANIONS,
     CurrentMemory,
     NoteReader,
-    combine_logits,
+    load_companions,
     load_standing_notes,
-    pair_text,
     select_notes,
 )
 from festinger.retrieval.query import parse_recall_query
@@ -191,23 +192,43 @@ async def _recall_memories(
     found = await recall(app.recall.deps, scope, query, door=door, shows=False)
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
-        standing = await load_standing_notes(app.recall.deps, scope)
-        known = {*exclude, *(item.id for item in items)}
-        items = await _select_applicable(reader, cue, [*items, *(each for each in standing if each.id not in known)])
+        items = await _select_applicable(app, scope, reader, cue, items, exclude=exclude)
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
     return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id), evidence=evidence)
 
 
 async def _select_applicable(
-    reader: NoteReader, message: str, notes: Sequence[RecallItem | CurrentMemory]
+    app: App,
+    scope: Scope,
+    reader: NoteReader,
+    message: str,
+    found: Sequence[RecallItem | CurrentMemory],
+    *,
+    exclude: Collection[UUID],
 ) -> list[RecallItem | CurrentMemory]:
-    """The notes that apply to a message, surest first."""
-    logits = await reader.logits([pair_text(note.text, message) for note in notes])
-    scores = [
-        combine_logits(logit, note.cosine if isinstance(note, RecallItem) else None)
-        for logit, note in zip(logits, notes, strict=True)
+    """What holds for every message; then the notes that apply to this one, surest first, with their companions."""
+    standing = [each for each in await load_standing_notes(app.recall.deps, scope) if each.id not in exclude]
+    general = await reader.find_general(standing)
+    taken = {note.id for note in general}
+    near = [note for note in found if note.id not in taken]
+    taken.update(note.id for note in near)
+    notes = [*near, *(each for each in standing if each.id not in taken)]
+    scores = await reader.score(message, notes)
+    chosen = [notes[at] for at in select_notes(scores, message, most=MOST_NOTES)]
+    if not chosen:
+        return [*general]
+    known = dict(zip((note.id for note in notes), scores, strict=True))
+    mates = [
+        each
+        for each in await load_companions(app.recall.deps, scope, chosen[0].id)
+        if each.id not in exclude and each not in general
     ]
-    return [notes[at] for at in select_notes(scores, message, most=MOST_NOTES)]
+    unread = [each for each in mates if each.id not in known]
+    known.update(zip((each.id for each in unread), await reader.score(message, unread), strict=True))
+    least = known[chosen[0].id] - COMPANION_BEHIND
+    shown = {note.id for note in chosen}
+    companions = [each for each in mates if each.id not in shown and known[each.id] >= least][:COMPANIONS]
+    return [*general, chosen[0], *companions, *chosen[1:]]
 
 
 def build_cue(texts: Sequence[SourceText]) -> str:

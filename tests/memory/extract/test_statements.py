@@ -24,6 +24,13 @@ async def texts(message: str) -> list[str]:
         ("Please remember that the vault code changes on Mondays.", ["The vault code changes on Mondays"]),
         ("Note: Ann is the owner of billing.", ["Ann is the owner of billing"]),
         ("note to self - the boiler key is under the pot", ["The boiler key is under the pot"]),
+        ("Store this for later: the boiler code is 88.", ["The boiler code is 88"]),
+        ("Could you keep in mind that I work from home on Mondays", ["I work from home on Mondays"]),
+        ("memo -> the bins go out on Tuesday", ["The bins go out on Tuesday"]),
+        (
+            "Write this down: Ida has the spare key. The gate code is 4711.",
+            ["Ida has the spare key", "The gate code is 4711"],
+        ),
         ("I'm allergic to peanuts, can you suggest a snack?", ["I'm allergic to peanuts"]),
         ("btw prod is in eu-west-1, staging is in us-east-2", ["Prod is in eu-west-1", "Staging is in us-east-2"]),
         ("I'm a data engineer at Acme.", ["I'm a data engineer", "I work at Acme"]),
@@ -70,6 +77,10 @@ def test_explicit_requests_are_known_at_once():
     assert asks_to_remember("For the record: we use tabs")
     assert not asks_to_remember("I can't remember where the keys are, any idea?")
     assert not asks_to_remember("Do you remember what I said?")
+    assert not asks_to_remember("Keep this short: explain entropy")
+    assert not asks_to_remember("write down the steps of a rebase")
+    assert not asks_to_remember("save it as csv")
+    assert not asks_to_remember("put this into a table: a, b, c")
 
 
 @pytest.mark.parametrize(

@@ -28,13 +28,26 @@ MOST_READ = 60
 MOST = 20
 DECISION = "decision"
 
+_PLACE = (
+    r"(?:\s+(?:down|away|aside|somewhere|on\s+(?:file|record)|(?:in|to)\s+(?:your\s+)?memory|for\s+(?:later|next\s+time"
+    r"|(?:the\s+)?future)))"
+)
+_FOLLOWED = r"(?=\s*(?:that\b|[:,–—→=-]))"
 _ASKED = re.compile(
-    r"(?:remember(?:\s+this)?|(?:please\s+)?(?:make|take)\s+(?:a\s+)?note|note(?:\s+to\s+self)?|keep\s+in\s+mind"
-    r"|bear\s+in\s+mind|don'?t\s+forget|do\s+not\s+forget|for\s+the\s+record|save\s+this|commit\s+(?:this\s+)?to\s+memory)"
-    r"\s*(?:that\b|of\s+this\b|:|,|[-–—])?\s*",
+    r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i(?:'d|\s+would)\s+like|i\s+want)\s+you\s+to\s+)?"
+    r"(?:(?:please\s+)?(?:make|take)\s+(?:a\s+)?note|note\s+to\s+self|memo|don'?t\s+forget|do\s+not\s+forget|for\s+the\s+record"
+    rf"|(?:remember|memori[sz]e|note)(?:\s+(?:this|it|the\s+following))?(?:\s+for\s+me)?{_PLACE}?"
+    r"|(?:keep|bear)(?:\s+(?:this|that|it))?\s+in\s+mind"
+    rf"|save\s+(?:this|that|it)(?:\s+for\s+me)?{_PLACE}?{_FOLLOWED}"
+    rf"|(?:keep|store|put|jot|write|file|commit)(?:\s+(?:this|that|it|the\s+following))?{_PLACE}{{1,2}}{_FOLLOWED})"
+    r"\s*(?:that\b|of\s+this\b|:|,|[-–—=]>|[-–—→])?\s*",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"\b(?:remember|note|mind|forget|record|save|memory)\b", re.IGNORECASE)
+"""Words that ask to keep something: a verb of keeping, what is kept only as a pronoun, and where or for when."""
+_ASKS = re.compile(
+    r"\b(?:remember|memori[sz]e|note|memo|mind|forget|record|save|memory|keep|store|put|jot|write|file)\b",
+    re.IGNORECASE,
+)
 LONGEST_ASKING = 8_000
 _TRAILER = re.compile(
     r"[\s,]{1,3}(?:btw|by\sthe\sway|fyi|lol|haha|ok\??|okay\??|please|pls|thanks|though|tho|:\)|:\(|;\))[\s.!,]{0,3}$",
@@ -126,7 +139,7 @@ def is_task(text: str) -> bool:
 
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
     """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
-    bare = strip_markers(clause.text)
+    bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
     if len(split_words(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
     return is_asked or not (MARK.decode() in bare or is_task(bare))
@@ -146,15 +159,19 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
         head = strip_markers(clause.head) if clause.head else ""
         opened = _ASKED.match(strip_markers(clause.sentence))
         asks_back = clause.sentence.endswith("?")
-        if (opened and not asks_back) or (head and (match := _ASKED.match(head)) and match.end() == len(head)):
+        if (opened and not asks_back) or (head and _ASKED.fullmatch(f"{head}:")):
             found.add(clause.position)
     return found
 
 
+def _strip_asking(text: str) -> str:
+    bare = strip_markers(text)
+    match = _ASKED.match(bare)
+    return strip_markers(bare[match.end() :]) if match else bare
+
+
 def _build_statements(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
-    bare = strip_markers(clause.text)
-    if is_asked and (match := _ASKED.match(bare)):
-        bare = strip_markers(bare[match.end() :])
+    bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
     bare = _TRAILER.sub("", bare).rstrip(" .!;,")
     for text in split_roles(bare):
         if len(split_words(text)) < 2:
