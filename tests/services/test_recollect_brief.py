@@ -63,6 +63,9 @@ async def test_a_brief_has_every_section_within_its_budget(database_url: str, tm
         await memory.learn("x" * 900)
         async with memory.episode("s1", title="Planned Lisgate") as episode:
             await episode.say("user", "Let us plan.")
+        for session, said_already in (("s2", "Ship Lisgate by May."), ("s3", "When does the ferry go?")):
+            async with memory.episode(session, title=said_already) as episode:
+                await episode.say("user", said_already)
         whole, about = await memory.brief(tokens=4000), await memory.brief("Lisgate")
         little, nothing = await memory.brief(tokens=60), await memory.brief("plorf")
         other = await memory.for_agent("other").brief(tokens=4000)

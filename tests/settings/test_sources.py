@@ -97,6 +97,7 @@ def test_short_variables_are_known_and_those_outside_the_tree_are_left_alone(dep
         "FESTINGER_OFFLINE": "1",
         "FESTINGER_SECRET_KEY": "A" * 44,
         "FESTINGER_NO_BROWSER": "1",
+        "FESTINGER_HOOK_SECONDS": "2",
         "HOME": "/home/somebody",
     }
     found = loaded(deployment, environment=environment)

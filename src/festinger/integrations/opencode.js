@@ -4,13 +4,9 @@ import { spawn } from "node:child_process"
 
 const HOOK = __HOOK__
 
-// A first message waits for two hooks, which together take no longer than one.
-const HURRIED = { FESTINGER_HOOK_SECONDS: "0.1" }
-
-function tell(name, sessionID, directory, fields = {}, hurry = {}) {
+function tell(name, sessionID, directory, fields = {}) {
   return new Promise((resolve) => {
-    const env = { ...hurry, ...process.env }
-    const child = spawn(HOOK[0], HOOK.slice(1), { stdio: ["pipe", "pipe", "ignore"], env })
+    const child = spawn(HOOK[0], HOOK.slice(1), { stdio: ["pipe", "pipe", "ignore"] })
     let out = ""
     child.on("error", () => resolve(""))
     child.stdin.on("error", () => {})
@@ -38,17 +34,14 @@ export const Festinger = async ({ client, directory }) => {
   return {
     "chat.message": async ({ sessionID }, output) => {
       if (children.has(sessionID)) return
-      const fields = { prompt: textOf(output.parts) }
-      const isFirst = !briefed.has(sessionID)
+      // A first message brings its brief along: one hook, and one wait.
+      const name = briefed.has(sessionID) ? "UserPromptSubmit" : "SessionStart"
       briefed.add(sessionID)
-      // One after the other, so that the notes leave out what the brief has shown.
-      const shown = isFirst ? [await tell("SessionStart", sessionID, directory, {}, HURRIED)] : []
-      shown.push(await tell("UserPromptSubmit", sessionID, directory, fields, isFirst ? HURRIED : {}))
-      for (const text of shown.filter(Boolean)) {
-        // Parts are replayed in the order of their ids; an id greater than that of the last part comes after it.
-        const id = `${output.parts.at(-1)?.id ?? "prt_"}f`
-        output.parts.push({ id, messageID: output.message.id, sessionID, type: "text", synthetic: true, text })
-      }
+      const text = await tell(name, sessionID, directory, { prompt: textOf(output.parts) })
+      if (!text) return
+      // Parts are replayed in the order of their ids; an id greater than that of the last part comes after it.
+      const id = `${output.parts.at(-1)?.id ?? "prt_"}f`
+      output.parts.push({ id, messageID: output.message.id, sessionID, type: "text", synthetic: true, text })
     },
     "experimental.session.compacting": async ({ sessionID }) => {
       briefed.delete(sessionID)

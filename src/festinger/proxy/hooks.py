@@ -1,6 +1,6 @@
 """Answers the hooks of coding agents and captures what is said there, as the proxy captures its own exchanges.
 
-A session begins with a brief. Each prompt gets the notes that the session has not seen; when the agent stops, the
+A session begins with a brief, which may come with its first prompt. Each prompt gets the notes that the session has not seen; when the agent stops, the
 prompt and its last reply become a captured exchange. Our own blocks are cut from both, and what was shown is stored
 with the session, so that neither is learned. State is kept in memory: after a restart notes may be shown again.
 """
@@ -54,23 +54,25 @@ class HookRecorder:
         session = self._sessions.setdefault((scope.space, scope.session), HookSession())
         settings = app.settings.for_space(scope.space).proxy
         said = strip_blocks(event.text, build_mark(settings.label))
-        text, ids = "", frozenset[str]()
+        texts, ids = [], set[str]()
         if event.kind == "start":
             session.shown.clear()
             found = await brief(app, scope)
-            text, ids = found.text, frozenset(note.id for note in found.notes)
-        elif event.kind == "prompt":
+            texts, ids = [found.text], {note.id for note in found.notes}
+        if event.kind == "prompt" or (event.kind == "start" and said):
             session.prompt, session.reply = said, ""
             if event.wants_notes:
-                notes = await recollect(app, scope, said, exclude=session.shown, door="hook")
-                text, ids = notes.text, frozenset(notes.ids)
+                notes = await recollect(app, scope, said, exclude=session.shown | ids, door="hook")
+                texts.append(notes.text)
+                ids.update(notes.ids)
         elif event.kind == "reply":
             session.reply = said
         elif event.kind == "stop":
             if settings.capture == "on":
                 self._capture(scope, session, said or session.reply, model=event.model)
-        else:
+        elif event.kind == "close":
             await close_session_episode(app.memory.deps, scope)
+        text = "\n".join(filter(None, texts))
         if text and not await is_gone():
             session.shown |= ids
             self._keep_block(scope, text)

@@ -93,10 +93,13 @@ async def _load_notes(app: App, scope: Scope, topic: str | None) -> list[BriefNo
     episodes = await page_episodes(
         app.memory.deps, scope.space, agent=scope.agent, limit=SEARCHED if topic else EPISODES
     )
+    said = {note.text.casefold() for note in notes}
     told = (each for each in episodes if _is_about(topic, each.title, each.summary, *each.topics))
     for episode, _ in zip(told, range(EPISODES), strict=False):
-        text = f"{episode.title or 'untitled'}; {episode.outcome or episode.state.value}"
-        notes.append(_note("episode", episode.id, text, episode.last_at, Origin.JOB))
+        text = "; ".join(filter(None, (episode.title, episode.outcome)))
+        # What was asked is no news; what came of it is.
+        if text and not text.endswith("?") and text.casefold() not in said:
+            notes.append(_note("episode", episode.id, text, episode.last_at, Origin.JOB))
     return notes
 
 

@@ -14,8 +14,10 @@ CONFIG_VARIABLE = "FESTINGER_CONFIG"
 SECRET_KEY_VARIABLE = "FESTINGER_SECRET_KEY"  # noqa: S105 - the name of a variable, not a secret
 NO_BROWSER_VARIABLE = "FESTINGER_NO_BROWSER"
 KEY_VARIABLE = "FESTINGER_KEY"
-OUTSIDE_THE_TREE = frozenset({CONFIG_VARIABLE, SECRET_KEY_VARIABLE, NO_BROWSER_VARIABLE, KEY_VARIABLE})
-"""Variables that are no settings: the config file, the master key, a client key, and the browser switch."""
+HOOK_VARIABLE = "FESTINGER_HOOK_SECONDS"
+OUTSIDE_THE_TREE = frozenset({CONFIG_VARIABLE, SECRET_KEY_VARIABLE, NO_BROWSER_VARIABLE, KEY_VARIABLE, HOOK_VARIABLE})
+"""Variables that are no settings: the config file, the master key, a client key, the browser switch, and how long
+hooks wait, which import no settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
