@@ -22,7 +22,7 @@ def test_no_more_than_so_many_are_shown():
 
 
 def test_nearness_adds_to_what_the_reader_says():
-    assert combine_logits(1.0, 0.5) > combine_logits(1.0, None) == combine_logits(1.0, 0.0)
+    assert combine_logits(1.0, 0.5) > combine_logits(1.0, None) > combine_logits(1.0, 0.0)
 
 
 def test_of_a_long_message_its_end_is_read():
