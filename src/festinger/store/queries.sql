@@ -310,12 +310,13 @@ order by started_at desc
 limit 1;
 
 -- name: sum_runs
--- How many runs, how many crashes, since when, and how long awake in all.
+-- How many runs, how many crashes, since when, and how long awake in all; a command that only looks is no life,
+-- and a worker shares its server's.
 select count(*) as runs,
        count(*) filter (where clean = false) as crashes,
        min(started_at) as since,
        coalesce(sum(coalesce(stopped_at, %(now)s) - started_at) filter (where clean is distinct from false), interval '0') as awake
-from run;
+from run where door not in ('cli', 'worker');
 
 -- name: begin_snapshot
 -- Lets every statement of this transaction see the database as of one moment.

@@ -67,6 +67,10 @@ async def test_a_process_on_another_machine_is_not_judged_from_here(store: Store
 
 @pytest.mark.requirement("X-100")
 async def test_a_life_is_all_runs_with_their_restarts_crashes_and_time_awake(store: Store) -> None:
+    for number, door in ((8, "cli"), (9, "worker")):
+        aside = replace(RUN, id=UUID(int=number), door=door, started_at=MONDAY - HOUR)
+        await start(store, aside)
+        await end_run(store, aside.id, at=MONDAY)
     await start(store, RUN)
     await end_run(store, RUN.id, at=MONDAY + 2 * HOUR)
     await start(store, later(RUN, 2, 5))

@@ -51,7 +51,9 @@ async def chat(
     if once is not None and script is not None:
         raise BadInput("Give `--once` or `--script`, not both.")
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(context.app(start=StartOptions(providers=True, workers=True)))
+        app = await stack.enter_async_context(
+            context.with_flags({}, door="chat").app(start=StartOptions(providers=True, workers=True))
+        )
         talk = await _open(stack, context, app, new=new)
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
