@@ -1,5 +1,7 @@
 """What is read as a statement in a message, without an encoder and without a language model."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from festinger.memory.extract.clauses import split_clauses, strip_markers
@@ -42,6 +44,26 @@ async def texts(message: str) -> list[str]:
 )
 async def test_what_a_person_states_is_read_without_fillers_and_requests(message: str, stated: list[str]):
     assert await texts(message) == stated
+
+
+class Convinced:
+    """An encoder that takes every clause for a statement."""
+
+    async def logits(self, texts: Sequence[str]) -> list[float]:
+        return [9.0] * len(texts)
+
+
+@pytest.mark.parametrize(
+    ("message", "stated"),
+    [
+        ("News on the budget: we got 6k more.", ["News on the budget: we got 6k more"]),
+        ("My diet: I eat no gluten, any ideas?", ["My diet: I eat no gluten"]),
+        ("Heads-up: we got 6k more.", ["We got 6k more"]),
+        ("Two things: we got 6k more.", ["We got 6k more"]),
+    ],
+)
+async def test_a_topic_before_a_colon_stays_with_what_is_said_of_it(message: str, stated: list[str]):
+    assert [each.text for each in await read_statements(message, encoder=Convinced())] == stated
 
 
 @pytest.mark.requirement("M-55")

@@ -76,6 +76,7 @@ _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IG
 """What a statement may begin with: a person, a thing with a verb that agrees, or how to be called."""
 _POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
 _OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
+_TOPIC = re.compile(r"\b(?:on|about|regarding|re|the|my|our)\b", re.IGNORECASE)
 _DETERMINERS = frozenset({"the", "my", "our"})
 LONGEST_SUBJECT = 5
 """Words within which the verb must come for what precedes it to count as the subject."""
@@ -170,13 +171,25 @@ def _strip_asking(text: str) -> str:
     return strip_markers(bare[match.end() :]) if match else bare
 
 
+def _topic_of(clause: Clause) -> str:
+    """The noun phrase before the colon in front of a clause (`news on the budget: we got 6k`); empty if none."""
+    if not clause.head or not clause.sentence.startswith(clause.head):
+        return ""
+    between = clause.sentence[len(clause.head) :].partition(clause.text)[0]
+    topic = strip_markers(clause.head)
+    written = split_words(topic)
+    is_noun_phrase = 1 < len(written) <= LONGEST_SUBJECT and find_verb(written) is None and _TOPIC.search(topic)
+    return topic if is_noun_phrase and not between.strip(" :") else ""
+
+
 def _build_statements(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
     bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
     bare = _TRAILER.sub("", bare).rstrip(" .!;,")
+    topic = "" if is_asked else _topic_of(clause)
     for text in split_roles(bare):
         if len(split_words(text)) < 2:
             continue
-        resolved = resolve_pronoun(text, clause)
+        resolved = f"{topic}: {text}" if topic else resolve_pronoun(text, clause)
         yield ExtractedStatement(
             text=resolved[:1].upper() + resolved[1:],
             clause=clause.text,
