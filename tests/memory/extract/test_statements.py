@@ -158,9 +158,11 @@ def test_a_sentence_ends_at_an_emoticon():
     [
         ("Kong sits in front of every service. It's our API gateway.", "Kong is our API gateway"),
         ("Garlic is poison for me. Never put it in anything you suggest.", "Never put Garlic in anything you suggest"),
+        ("Mayo smells bad to me. Never suggest it.", "Mayo smells bad to me: Never suggest it"),
+        ("What is mayo made of? Never suggest it.", "Never suggest it"),
     ],
 )
-def test_a_pronoun_gets_the_subject_of_the_sentence_before(message: str, text: str):
+def test_a_pronoun_gets_the_subject_of_the_sentence_before_or_keeps_that_sentence(message: str, text: str):
     clause = split_clauses(message)[-1]
 
     assert resolve_pronoun(clause.text.rstrip("."), clause) == text

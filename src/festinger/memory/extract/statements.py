@@ -78,6 +78,7 @@ _POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|h
 _OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 _TOPIC = re.compile(r"\b(?:on|about|regarding|re|the|my|our)\b", re.IGNORECASE)
 _DETERMINERS = frozenset({"the", "my", "our"})
+LONGEST_CONTEXT = 120
 LONGEST_SUBJECT = 5
 """Words within which the verb must come for what precedes it to count as the subject."""
 _NOUN = re.compile(
@@ -218,14 +219,18 @@ def split_roles(text: str) -> list[str]:
 def resolve_pronoun(text: str, clause: Clause) -> str:
     """Replace a leading pronoun, or the object of a rule, by what the preceding text names.
 
-    An object is replaced in rules such as `never put it into anything`.
+    An object is replaced in rules such as `never put it into anything`; if nothing is named, a rule keeps the sentence
+    before it.
     """
     match = _POINTING.match(text)
     earlier = clause.sentence[: clause.sentence.find(clause.text)] or clause.before
     if match is None:
         found = _OBJECT.search(text) if _RULE.match(text) else None
-        subject = subject_of(earlier) if found else None
-        return f"{text[: found.start()]}{subject}{text[found.end() :]}" if found and subject else text
+        if found is None or not earlier or earlier.endswith("?"):
+            return text
+        if subject := subject_of(earlier):
+            return f"{text[: found.start()]}{subject}{text[found.end() :]}"
+        return f"{earlier.rstrip(' ,.!')}: {text}" if len(earlier) <= LONGEST_CONTEXT else text
     nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
     noun = nouns[-1] if nouns else subject_of(earlier)
     if not noun:
