@@ -140,6 +140,10 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             "loops": "/admin/loops",
             "changes": "/admin/changes",
             "health": "/admin/health",
+            "docs": "/admin/docs",
+            "doc": "/admin/docs/explanation/architecture",
+            "reference": "/admin/docs/reference/settings",
+            "found": "/admin/docs?q=port",
         }
         yield Seeded(at=at, link=await at.app.logins.invite("ann"), pages=pages, wrong=wrong)
 

@@ -201,7 +201,7 @@ def look_for_harm(browser: Browser, there: Seeded) -> dict[str, Any]:
     browser.narrow(360)
     for name, path in there.pages.items():
         browser.open(there.url + path)
-        if browser.run("return window.pwned ?? null") or browser.all("main script, main img, main iframe, [onload]"):
+        if browser.run("return window.pwned ?? null") or browser.all("main script, main img:not(.doc img), main iframe, [onload]"):
             seen["harm"].append(name)
         if browser.run(WIDTH) > 360:
             seen["wide"].append((name, browser.run(WIDTH)))

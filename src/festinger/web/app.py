@@ -43,6 +43,7 @@ def all_routes() -> list[AdminRoute]:
         changes,
         conflicts,
         conversations,
+        docs,
         inbox,
         login,
         loops,
@@ -56,8 +57,8 @@ def all_routes() -> list[AdminRoute]:
 
     api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
     pages = (
-        *(render, about, changes, conflicts, conversations, health_page, inbox, login, loops, memory_pages),
-        *(night_pages, overview, usefulness, world),
+        *(render, about, changes, conflicts, conversations, docs, health_page, inbox, login, loops),
+        *(memory_pages, night_pages, overview, usefulness, world),
     )
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 

@@ -71,6 +71,7 @@ TABS = (
     ("/admin/loops", "Loops"),
     ("/admin/changes", "Changes"),
     ("/admin/health", "Health"),
+    ("/admin/docs", "Docs"),
 )
 
 THEME_COOKIE = "festinger_theme"
