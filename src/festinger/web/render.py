@@ -63,6 +63,7 @@ TABS = (
     ("/admin/memories", "Memories"),
     ("/admin/about", "People and things"),
     ("/admin/conversations", "Conversations"),
+    ("/admin/mind", "Mind"),
     (INBOX, "Inbox"),
     ("/admin/conflicts", "Conflicts"),
     ("/admin/world", "World"),
