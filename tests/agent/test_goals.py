@@ -99,6 +99,7 @@ async def test_a_goal_that_a_person_states_is_in_the_prompts_until_it_is_reached
 
 async def test_a_wish_for_help_with_a_date_becomes_a_goal_and_other_requests_do_not(database_url: str, tmp_path: Path):
     async with minds(database_url, tmp_path) as app, open_mind(app, scope(app)) as agent:
+        await say(agent, f"Help me with {'very ' * 200} much by May.")
         await say(agent, "Help me fix this loop. Help me to move to Porto by the end of June.")
         goals = await list_open(app.memory.deps, agent.scope)
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 OBJECTIVE_SHARE, KNOWING_SHARE, VERBAL_SHARE = 0.5, 0.35, 0.15
-LOWEST_BAR, BAR_SPAN, FULL_MEMORY = 0.3, 0.5, 1000
+LOWEST_BAR, BAR_SPAN = 0.3, 0.5
+FULL_MEMORY = 1000
+"""Beyond so many memories an agent is grown up."""
 MANY_STEPS, MANY_QUESTIONS = 3, 2
 TWO = 2
 SURENESS = ((0.75, "sure"), (0.55, "fairly sure"), (0.35, "not very sure"), (0.0, "in doubt"))
@@ -33,13 +34,6 @@ class EscalationReason(StrEnum):
 
 
 ALWAYS = frozenset([EscalationReason.IRREVERSIBLE, EscalationReason.IDENTITY, EscalationReason.GOAL])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
-    value: float
-    is_unknown: bool
-    """Whether nothing relevant was remembered."""
 
 
 def combine_confidence(*, objective: float | None, knowing: float | None, verbal: float | None = None) -> float:

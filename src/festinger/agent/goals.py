@@ -59,7 +59,7 @@ _REACHED = re.compile(
 )
 _GIVEN_UP = re.compile(
     r"\b(?:i|we)(?:'ve|\s+have)?\s+(?:gave|given|give)\s+up\b|\b(?:i|we)(?:'ve|\s+have)?\s+(?:dropped|canceled|cancelled|abandoned)\b"
-    r"|\b(?:i|we)\s+no\s+longer\s+(?:want|plan|aim|intend)\b|\b(?:i|we)\s+(?:don't|do\s+not)\s+want\s+to\b.*\bany\s?more\b",
+    r"|\b(?:i|we)\s+no\s+longer\s+(?:want|plan|aim|intend)\b|\b(?:i|we)\s+(?:don't|do\s+not)\s+want\s+to\b.{0,200}?\bany\s?more\b",
     re.IGNORECASE,
 )
 _NOT_YET = re.compile(r"\b(?:not|never|almost|nearly|hope|will|when|once|if|until)\b|n't\b", re.IGNORECASE)
@@ -113,16 +113,14 @@ async def notice_goals(
 ) -> list[GoalStep]:
     """Set and settle the goals that a person's message speaks of."""
     sentences, by = split_into_sentences(text), str(scope.session)
-    steps = [
-        await settle_goal(deps, scope, goal.id, state, evidence=sentence, by=by)
-        for sentence in sentences
-        for goal in goals
-        if (state := settles(sentence, goal.content)) is not None
-    ]
+    steps: list[GoalStep] = []
     for sentence in sentences:
-        if _REQUEST.match(sentence):
-            with suppress(Refused):  # it is answered all the same, and just not kept as a goal
-                steps.append(await add_goal(deps, scope, sentence, by=by))
+        settled = [(goal, state) for goal in goals if (state := settles(sentence, goal.content)) is not None]
+        with suppress(BadInput, NotFound, Refused):  # what cannot be kept as a goal is answered all the same
+            steps += [
+                await settle_goal(deps, scope, goal.id, state, evidence=sentence, by=by) for goal, state in settled
+            ]
+            steps += [await add_goal(deps, scope, sentence, by=by)] if _REQUEST.match(sentence) else []
     stated = [each.memory for each in learned if each.memory is not None and each.memory.status is Status.ACTIVE]
     steps += [await _mark(deps, each, by=by) for each in stated if states_goal(each.content)]
     return [step for step in steps if step.change is not None]

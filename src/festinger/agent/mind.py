@@ -30,6 +30,7 @@ from festinger.agent.attention import (
     shift_attention,
 )
 from festinger.agent.confidence import (
+    FULL_MEMORY,
     EscalationReason,
     combine_confidence,
     doubt_bar,
@@ -72,11 +73,8 @@ log = structlog.get_logger(room="agent")
 
 Q = queries_of("festinger.agent")
 
-FULL_MEMORY = 1000
-"""Beyond so many memories an agent is grown up."""
 IDENTITY_SECTIONS = ("decision", "preference", "rule")
 """Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
-CLEAR_EVIDENCE = 1.0
 SECOND_THOUGHT = "\n\nOn second thought: "
 SOUNDS_SURE = 0.7
 MOST_TURNS = 200
@@ -497,7 +495,7 @@ def _change_mind(cycle: AgentCycle, answer: str, on_text: OnText) -> None:
 def _knowing(notes: Notes, message: str) -> float | None:
     """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
     if notes.text:
-        return min(1.0, notes.evidence / CLEAR_EVIDENCE)
+        return min(1.0, notes.evidence)
     return 0.0 if "?" in message else None
 
 

@@ -30,7 +30,7 @@ from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.changes import find_memories
 from festinger.memory.episodes.store import list_turns, page_episodes
-from festinger.memory.query import list_owners, load_heaviest
+from festinger.memory.query import load_heaviest
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.runtime.app import App
@@ -75,11 +75,7 @@ async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: 
     return scope if before is None else Scope(space=space, agent=agent, session=before)
 
 
-def _ignore(_text: str) -> None:
-    """Nobody reads along."""
-
-
-async def say(app: App, scope: Scope, text: str, *, on_text: OnText = _ignore) -> dict[str, Any]:
+async def say(app: App, scope: Scope, text: str, *, on_text: OnText = lambda _text: None) -> dict[str, Any]:
     """Say something to an agent and get its answer; the conversation stays open.
 
     Raises `BadInput`, `AlreadyRunning`, `StoreDown`, and what the model raises.
@@ -122,7 +118,6 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
     weighty = [each for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
     return {
         "agent": agent,
-        "agents": sorted({agent, *await list_owners(deps, space)}),
         "models": {purpose: model.name if model else None for purpose, model in models.items()},
         "boundaries": [{"id": each.id, "text": each.content} for each in heaviest.get("boundary", ())],
         "identity": [

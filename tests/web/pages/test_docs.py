@@ -100,7 +100,7 @@ async def test_words_are_found_where_they_are_written_and_a_title_counts_most(da
         page = await at.ask("GET", f"{DOCS}?q=back+up", key=None)
         hostile = await at.ask("GET", f"{DOCS}?q=%3Cscript%3Ealert(1)%3C/script%3E", key=None)
 
-    assert search_docs("back up")[0].page == "howto/back-up-and-restore"
+    assert search_docs("back up")[0]["page"] == "howto/back-up-and-restore"
     assert '<a href="/admin/docs/howto/back-up-and-restore#' in page.text
     assert "<script>alert" not in hostile.text
     assert "No page has all of these words." in hostile.text

@@ -7,8 +7,7 @@ shown as text. A page is found by its name in a list, never by a path from the r
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
@@ -26,13 +25,7 @@ from festinger.web.route import AdminCall, RouteTable
 
 ROUTES = RouteTable()
 DOCS = "/admin/docs"
-GROUPS = {
-    "": "Start",
-    "howto": "How to",
-    "explanation": "Explanation",
-    "reference": "Reference",
-    "spec": "Requirements",
-}
+GROUPS = {"": "Start", "howto": "How to", "explanation": "Explanation", "reference": "Reference", "spec": "Spec"}
 """Folders in the order of the contents."""
 MEDIA = {".png": "image/png", ".svg": "image/svg+xml", ".json": "application/json"}
 MOST_HITS = 30
@@ -49,15 +42,6 @@ class DocSection:
     anchor: str
     level: int
     text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocHit:
-    page: str
-    title: str
-    section: str
-    link: str
-    excerpt: str
 
 
 @cache
@@ -116,6 +100,7 @@ def render_doc(name: str) -> str:
     path = list_docs()[name]
     tokens = reader.parse(path.read_text(encoding="utf-8"))
     anchors = iter(split_doc(name))
+    open_cell, close_cell = (Token("html_inline", "", 0, content=each) for each in ("<div>", "</div>"))
     labels: list[str] = []
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
@@ -128,18 +113,14 @@ def render_doc(name: str) -> str:
             column = iter(labels)
         elif token.type == "td_open":
             # On a phone a cell is a grid of its label and its content, which has to be one element.
-            token.attrSet("data-label", re.sub(r"[`*]", "", next(column, "")))
+            token.attrSet("data-label", next(column, ""))
             cell = tokens[at + 1]
-            cell.children = [_html("<div>"), *(cell.children or []), _html("</div>")]
+            cell.children = [open_cell, *(cell.children or []), close_cell]
         for inner in token.children or ():
             for attribute in ("href", "src"):
                 if target := inner.attrGet(attribute):
                     inner.attrSet(attribute, _address(str(target), path))
     return str(reader.renderer.render(tokens, reader.options, {}))
-
-
-def _html(text: str) -> Token:
-    return Token("html_inline", "", 0, content=text)
 
 
 def _address(target: str, page: Path) -> str:
@@ -153,10 +134,11 @@ def _address(target: str, page: Path) -> str:
     return f"{DOCS}/{_name(path)}".rstrip("/") + mark + anchor
 
 
-def search_docs(asked: str) -> list[DocHit]:
+def search_docs(asked: str) -> list[dict[str, str]]:
     """The sections that have all words, or words that begin so: those with them in the title first."""
     words = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in asked.split()[:MOST_WORDS]]
-    found = [(name, section) for name in list_docs() for section in split_doc(name) if words and _has(section, words)]
+    sections = [(name, each) for name in list_docs() for each in split_doc(name)]
+    found = [hit for hit in sections if words and all(word.search(f"{hit[1].title}\n{hit[1].text}") for word in words)]
 
     def place(hit: tuple[str, DocSection]) -> tuple[int, bool, int]:
         name, section = hit
@@ -166,56 +148,51 @@ def search_docs(asked: str) -> list[DocHit]:
     return [_hit(name, section, words[0]) for name, section in sorted(found, key=place)[:MOST_HITS]]
 
 
-def _has(section: DocSection, words: list[re.Pattern[str]]) -> bool:
-    return all(word.search(section.title) or word.search(section.text) for word in words)
-
-
-def _hit(name: str, section: DocSection, word: re.Pattern[str]) -> DocHit:
-    plain = re.sub(r"\]\([^)]*\)|[`*|\[\]]|-{3,}", "", section.text)
-    text = " ".join(plain.split())
+def _hit(name: str, section: DocSection, word: re.Pattern[str]) -> dict[str, str]:
+    text = " ".join(re.sub(r"\]\([^)]*\)|[`*|\[\]]|-{3,}", "", section.text).split())
     mention = word.search(text)
     at = max(0, mention.start() - AROUND) if mention else 0
-    return DocHit(
-        page=name,
-        title=split_doc(name)[0].title,
-        section=section.title,
-        link=f"{DOCS}/{name}".rstrip("/") + f"#{section.anchor}",
-        excerpt=("… " if at else "")
-        + text[at : at + 2 * AROUND].strip()
-        + (" …" if at + 2 * AROUND < len(text) else ""),
-    )
-
-
-def _contents() -> Iterator[dict[str, Any]]:
-    for group, title in GROUPS.items():
-        pages = [{"name": name, "title": split_doc(name)[0].title} for name in list_docs() if _group(name) == group]
-        yield {"group": group, "title": title, "pages": pages}
+    return {
+        "page": name,
+        "title": split_doc(name)[0].title,
+        "section": section.title,
+        "link": f"{DOCS}/{name}".rstrip("/") + f"#{section.anchor}",
+        "excerpt": f"… {text[at : at + 2 * AROUND].strip()} …",
+    }
 
 
 @add_page(ROUTES, DOCS, "docs.html", AccessScope.OPEN)
 async def docs_page(call: AdminCall) -> dict[str, Any]:
     """The first page of the docs, or what a search found."""
-    asked = call.request.query_params.get("q", "").strip()[:200]
-    return {**await _load_page(""), "q": asked, "hits": [asdict(each) for each in search_docs(asked)]}
+    return await _load_page("", asked=call.request.query_params.get("q", "").strip()[:200])
 
 
 @add_page(ROUTES, f"{DOCS}/{{page:path}}", "docs.html", AccessScope.OPEN)
 async def doc_page(call: AdminCall) -> dict[str, Any]:
     """One page of the docs."""
-    return {**await _load_page(call.request.path_params["page"]), "q": "", "hits": []}
+    return await _load_page(call.request.path_params["page"])
 
 
-async def _load_page(name: str) -> dict[str, Any]:
+async def _load_page(name: str, *, asked: str = "") -> dict[str, Any]:
     if name not in list_docs():
         raise NotFound(f"There is no page `{name[:80]}` in the docs.", hint=f"`{DOCS}` lists them.")
-    sections = split_doc(name)
+    titles = {each: split_doc(each)[0].title for each in list_docs()}
     return {
         "page": name,
         "group": _group(name),
-        "title": sections[0].title,
+        "title": titles[name],
         "html": await asyncio.to_thread(render_doc, name),
-        "sections": [{"title": each.title, "anchor": each.anchor} for each in sections if each.level == 2],
-        "contents": list(_contents()),
+        "sections": [{"title": each.title, "anchor": each.anchor} for each in split_doc(name) if each.level == 2],
+        "contents": [
+            {
+                "group": group,
+                "title": title,
+                "pages": [{"name": each, "title": titles[each]} for each in titles if _group(each) == group],
+            }
+            for group, title in GROUPS.items()
+        ],
+        "q": asked,
+        "hits": search_docs(asked),
     }
 
 

@@ -6,13 +6,14 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from festinger.errors import BadInput
-from festinger.ids import DEFAULT_AGENT
+from festinger.ids import DEFAULT_AGENT, AgentId
+from festinger.memory.query import list_owners
 from festinger.services.agent import choose_conversation, describe_mind, say
 from festinger.web.api.agents import GoalRequest, apply_goal, named_agent
 from festinger.web.auth import AccessScope
 from festinger.web.pages.changes import load_done
 from festinger.web.render import add_page, redirect_to
-from festinger.web.route import AdminCall, RouteTable, agent_of, is_person
+from festinger.web.route import AdminCall, RouteTable, viewer_of
 
 ROUTES = RouteTable()
 MIND = "/admin/mind"
@@ -21,14 +22,19 @@ MIND = "/admin/mind"
 @add_page(ROUTES, MIND, "mind.html")
 async def own_mind_page(call: AdminCall) -> dict[str, Any]:
     """The mind of the default agent, or of the agent that the caller is."""
-    agent = DEFAULT_AGENT if is_person(call) else agent_of(call)
-    return {**await describe_mind(call.app, call.space, agent), "done": await load_done(call)}
+    return await _load(call, viewer_of(call) or DEFAULT_AGENT)
 
 
 @add_page(ROUTES, f"{MIND}/{{agent}}", "mind.html")
 async def mind_page(call: AdminCall) -> dict[str, Any]:
     """The mind of an agent."""
-    return {**await describe_mind(call.app, call.space, named_agent(call)), "done": await load_done(call)}
+    return await _load(call, named_agent(call))
+
+
+async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
+    others = await list_owners(call.app.memory.deps, call.space) if viewer_of(call) is None else ()
+    mind = await describe_mind(call.app, call.space, agent)
+    return {**mind, "agents": sorted({agent, *others}), "done": await load_done(call)}
 
 
 @ROUTES.add("POST", f"{MIND}/{{agent}}/say", AccessScope.REVIEW, page=True)
