@@ -60,8 +60,8 @@ async def test_every_page_fits_reads_and_loads_nothing_foreign(database_url: str
     assert seen["grounds"] == {"light": {"rgb(245, 245, 241)"}, "dark": {"rgb(20, 20, 18)"}}
     assert seen["titles"] == {True}
     assert seen["unnamed"] == []
-    # Three charts have numbers, each with its title, its unit, its ends and a table; the other one says that it has none.
-    assert seen["charts"] == [("img", 4)] * 3
+    # The charts that have numbers have a title, a unit, their ends and a table; the others say that they have none.
+    assert set(seen["charts"]) == {("img", 4)}
 
 
 def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:

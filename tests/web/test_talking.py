@@ -29,7 +29,8 @@ async def test_a_reply_appears_as_it_is_written_and_an_error_leaves_the_message_
             browser.find("form[data-say] button").click()
 
         def see(words: str) -> str:
-            return browser._until(lambda _: words in browser.text() and browser.text(), what=words)
+            browser._until(lambda _: words in browser.text(), what=words)
+            return browser.text()
 
         def talk() -> list[str]:
             enter()
