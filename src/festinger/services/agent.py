@@ -23,7 +23,7 @@ from festinger.agent.mind import (
     load_cycles,
     open_agent,
 )
-from festinger.errors import BadInput
+from festinger.errors import BadInput, FestingerError
 from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.local import find_local_model
@@ -110,7 +110,6 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
     deps, scope = app.memory.deps, Scope(space=space, agent=agent)
     heaviest = await load_heaviest(deps, scope, None, limit=HEAVIEST)
     caller = ModelCaller(space=space, agent=agent)
-    models = {purpose.value: await app.model(purpose, caller) for purpose in OWN_PURPOSES}
     spans = {
         "24 hours": await day_costs(app.store, space=space, now=app.tools.clock()),
         "ever": await lifetime_costs(app.store, space=space),
@@ -118,7 +117,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
     weighty = [each for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
     return {
         "agent": agent,
-        "models": {purpose: model.name if model else None for purpose, model in models.items()},
+        "models": {purpose.value: await _name_model(app, purpose, caller) for purpose in OWN_PURPOSES},
         "boundaries": [{"id": each.id, "text": each.content} for each in heaviest.get("boundary", ())],
         "identity": [
             {"id": each.id, "text": each.content, "kind": each.kind, "weight": round(each.weight.center, 3)}
@@ -139,6 +138,14 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
             for span, costs in spans.items()
         },
     }
+
+
+async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> str | None:
+    try:
+        model = await app.model(purpose, caller)
+    except FestingerError:
+        return None  # why it cannot be used is told when it is asked
+    return model.name if model else None
 
 
 async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:

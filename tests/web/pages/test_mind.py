@@ -9,6 +9,7 @@ from tests.web.visitor import visitor
 
 from festinger.client.memory import Memory
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
+from festinger.store.repositories.auth import AccessRole
 
 PAGE = "/admin/mind/ada"
 
@@ -54,3 +55,22 @@ async def test_a_goal_is_added_reached_undone_and_reopened_on_the_page(database_
     assert [each["text"] for each in open_again] == ["Read a book a month"]
     assert (dropped["goals"], [each["state"] for each in dropped["settled"]]) == ([], ["dropped"])
     assert ([each["text"] for each in reopened["goals"]], reopened["settled"]) == (["Read a book a month"], [])
+
+
+async def test_an_agent_that_is_called_like_a_folder_has_a_page_too_and_an_unusable_model_does_not_hide_it(
+    database_url: str, tmp_path: Path
+):
+    async with deps(database_url, tmp_path, llm__chat="openai:gpt") as at:
+        memory = Memory(space=MAIN_SPACE, agent=AgentId("~/src/app"), session=SessionId("desk"), _app=at.app)
+        await memory.learn("Run the migrations before the tests.", kind="procedural")
+        ann = await visitor(at)
+        listed = await ann.get("/admin/mind")
+        goals, key = "/admin/api/agents/~/src/app/goals", await at.new_key(AccessRole.REVIEWER)
+        await at.ask("POST", goals, key=key, body={"do": "add", "text": "Ship v2."})
+        page = await ann.get("/admin/mind/~/src/app")
+        twin = (await ann.get("/admin/mind/~/src/app.json")).json
+
+    assert 'href="/admin/mind/~%2Fsrc%2Fapp"' in listed.text
+    assert "Run the migrations before the tests." in page.text
+    assert [each["text"] for each in twin["goals"]] == ["Ship v2"]
+    assert twin["models"]["chat"] is None

@@ -31,7 +31,7 @@ from festinger.web.route import (
 )
 
 ROUTES = RouteTable()
-AGENTS = "/admin/api/agents/{agent}"
+AGENTS = "/admin/api/agents/{agent:path}"
 
 
 class SayRequest(ApiInput):

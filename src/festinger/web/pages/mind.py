@@ -1,6 +1,7 @@
 """The page of a mind: what an agent holds, how it came to its last replies, its goals, and a line to talk with it."""
 
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import ValidationError
 from starlette.responses import Response
@@ -25,7 +26,7 @@ async def own_mind_page(call: AdminCall) -> dict[str, Any]:
     return await _load(call, viewer_of(call) or DEFAULT_AGENT)
 
 
-@add_page(ROUTES, f"{MIND}/{{agent}}", "mind.html")
+@add_page(ROUTES, f"{MIND}/{{agent:path}}", "mind.html")
 async def mind_page(call: AdminCall) -> dict[str, Any]:
     """The mind of an agent."""
     return await _load(call, named_agent(call))
@@ -37,16 +38,16 @@ async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
     return {**mind, "agents": sorted({agent, *others}), "done": await load_done(call)}
 
 
-@ROUTES.add("POST", f"{MIND}/{{agent}}/say", AccessScope.REVIEW, page=True)
+@ROUTES.add("POST", f"{MIND}/{{agent:path}}/say", AccessScope.REVIEW, page=True)
 async def say_form(call: AdminCall) -> Response:
     """Say something to an agent, from the page."""
     form, agent = await call.form(), named_agent(call)
     scope = await choose_conversation(call.app, call.space, agent, new=form.get("new") == "yes")
     await say(call.app, scope, form.get("text", ""))
-    return redirect_to(call, f"{MIND}/{agent}")
+    return redirect_to(call, f"{MIND}/{quote(agent, safe='')}")
 
 
-@ROUTES.add("POST", f"{MIND}/{{agent}}/goal", AccessScope.REVIEW, page=True)
+@ROUTES.add("POST", f"{MIND}/{{agent:path}}/goal", AccessScope.REVIEW, page=True)
 async def goal_form(call: AdminCall) -> Response:
     """Add, reach, drop or reopen a goal, from the page."""
     form = await call.form()
@@ -55,4 +56,5 @@ async def goal_form(call: AdminCall) -> Response:
     except ValidationError as error:
         raise BadInput("This form does not fit.", hint="Load the page again and repeat it.") from error
     step = await apply_goal(call, asked)
-    return redirect_to(call, f"{MIND}/{named_agent(call)}", **({"done": str(step.change)} if step.change else {}))
+    done = {"done": str(step.change)} if step.change else {}
+    return redirect_to(call, f"{MIND}/{quote(named_agent(call), safe='')}", **done)
