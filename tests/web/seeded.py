@@ -124,7 +124,6 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
     async with stage(url, folder, **flags) as at:
         wrong = await _remember(at)
         await _state_facts(at)
-        await _think(at)
         proposal = await _propose(at)
         reply = "It listens on port 5432."
         await talk(at, SAID, reply=reply)
@@ -135,6 +134,7 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             return await rows(at.app.store, "select 1 from memory where turn_id in (select turn_id from episode_turn)")
 
         await at.until(heard)
+        await _think(at)
         (episode,) = await rows(at.app.store, "select id from episode where agent_id <> 'ada' limit 1")
         conflicts = await at.pending()
         (archived,) = await rows(at.app.store, "select id from memory where subject = 'office plant'")
