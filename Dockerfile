@@ -13,6 +13,7 @@ RUN python -m venv /opt/festinger && python -m venv /opt/build \
        -r requirements-build.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
+COPY docs ./docs
 RUN /opt/build/bin/pip wheel --no-deps --no-build-isolation --no-index --wheel-dir /wheels . \
     && /opt/festinger/bin/pip install --no-cache-dir --no-deps --no-index /wheels/*.whl
 

@@ -95,6 +95,15 @@ def test_attention_has_inertia_and_loses_it_at_a_change_of_subject():
     assert list(jumped) == pytest.approx(_unit(0.05 * before + 0.95 * far))
 
 
+def test_what_bears_on_a_goal_wins_over_what_does_not():
+    near, far = stimulus(1, "idle"), stimulus(2, "idle")
+    near.vector, far.vector = vector(1, 0.2), vector(0, 1)
+    winner = choose_winner([far, near], goals=[vector(1, 0)])
+
+    assert winner is not None
+    assert winner.stimulus is near
+
+
 def _unit(made: np.ndarray) -> list[float]:
     return list(made / np.linalg.norm(made))
 
@@ -135,11 +144,19 @@ def turn(number: int, role: TurnRole, text: str) -> EpisodeTurn:
 
 @pytest.mark.requirement("A-50")
 @pytest.mark.parametrize(
-    ("alpha", "beta", "share"), [(10.0, 2.0, 0.970), (8.0, 2.0, 0.930), (6.0, 4.0, 0.515), (1.0, 4.0, 0.026)]
+    ("alpha", "beta", "relevance", "share"),
+    [
+        (10.0, 2.0, 1.0, 0.970),
+        (8.0, 2.0, 1.0, 0.930),
+        (6.0, 4.0, 1.0, 0.515),
+        (1.0, 4.0, 1.0, 0.026),
+        (10.0, 2.0, 0.5, 0.678),
+        (10.0, 2.0, 0.1, 0.0),
+    ],
 )
-def test_the_identity_is_drawn_by_weight(alpha: float, beta: float, share: float):
+def test_the_identity_is_drawn_by_weight_and_relevance(alpha: float, beta: float, relevance: float, share: float):
     chance = random.Random(7)
-    each = "I answer briefly.", Weight(alpha=alpha, beta=beta)
+    each = "I answer briefly.", Weight(alpha=alpha, beta=beta), relevance
     present = sum(bool(draw_identity([each], chance)) for _ in range(4000)) / 4000
 
     assert present == pytest.approx(share, abs=0.02)
@@ -150,6 +167,7 @@ def parts(**more: object) -> ContextParts:
         "name": "ada",
         "boundaries": ["Never send mail."],
         "identity": ["I prefer short answers."],
+        "goals": ["I want to run a marathon by May."],
         "corrections": ["When asked for a port: look at the notes."],
         "about": ("You were started twice.",),
         "history": [
@@ -171,9 +189,8 @@ def test_the_context_has_what_is_stable_first_and_the_notes_with_the_message():
     assert [message.role for message in built.messages] == [
         MessageRole.SYSTEM, MessageRole.USER, MessageRole.ASSISTANT, MessageRole.USER,
     ]  # fmt: skip
-    at = [
-        system.text.index(each) for each in ("ada", "Never send mail.", "short answers", "look at the notes", "twice")
-    ]
+    stable = ("ada", "Never send mail.", "short answers", "marathon", "look at the notes", "twice")
+    at = [system.text.index(each) for each in stable]
     assert at == sorted(at)
     assert "a thought" not in "".join(message.text for message in history)
     assert last.text == "<recollection>\n- I live in Lisbon\n</recollection>\n\nWhere do I live?"

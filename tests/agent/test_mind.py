@@ -243,6 +243,8 @@ async def serving(**answers: Any) -> AsyncIterator[str]:
         found = answers.get(request.path.strip("/").replace("/", "_"))
         if callable(found):
             found = found(await request.json())
+        if isinstance(found, web.Response):
+            return found
         return web.json_response(found) if found is not None else web.Response(status=404)
 
     pages = web.Application()

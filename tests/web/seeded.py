@@ -21,6 +21,7 @@ from tests.web.chromium import Browser, start
 from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.services.access import issue_key
+from festinger.services.agent import choose_conversation, say
 from festinger.services.nights import run_night
 from festinger.store.repositories.auth import AccessRole
 from festinger.world.learn import write_claims
@@ -85,6 +86,25 @@ async def _state_facts(at: Stage) -> None:
     await write_claims(room.deps, MAIN_SPACE, text)
 
 
+async def _think(at: Stage) -> None:
+    """A conversation with an agent that has a boundary, a habit of long standing and goals."""
+    memory = Memory(space=MAIN_SPACE, agent=AgentId("ada"), session=SessionId("desk"), _app=at.app)
+    await memory.learn("Never send mail on my behalf.", immutable=True)
+    habit = await memory.learn("I prefer short answers without lists.", kind="preference")
+    assert habit.memory is not None
+    heavy = "update memory set weight_alpha = 9, weight_beta = 2 where id = %(id)s returning 1"
+    await rows(at.app.store, heavy, id=habit.memory.id)
+    for text in (
+        "My goal is to run a marathon by May.",
+        "We plan to move the staging database to Postgres 18.",
+        "My goal is to read a book a month.",
+        "I finished reading my book a month ago: that goal of a book a month is done.",
+        "Which port does the staging database listen on?",
+    ):
+        scope = await choose_conversation(at.app, MAIN_SPACE, AgentId("ada"))
+        await say(at.app, scope, text)
+
+
 async def _propose(at: Stage) -> str:
     _, secret = await issue_key(at.app, "bob", role=AccessRole.REVIEWER, space=EVERY_SPACE, agent=None, by="test")
     draft = {"category": "reliability", "scope": "tools", "why": "It fails at night.", "how": "Wait, then ask again."}
@@ -114,9 +134,10 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             return await rows(at.app.store, "select 1 from memory where turn_id in (select turn_id from episode_turn)")
 
         await at.until(heard)
-        (episode,) = await rows(at.app.store, "select id from episode limit 1")
+        await _think(at)
+        (episode,) = await rows(at.app.store, "select id from episode where agent_id <> 'ada' limit 1")
         conflicts = await at.pending()
-        (archived,) = await rows(at.app.store, "select id from memory where status = 'archived'")
+        (archived,) = await rows(at.app.store, "select id from memory where subject = 'office plant'")
         night = await run_night(at.app, space=MAIN_SPACE, report=ignore_progress)
         pages = {
             "overview": "/admin",
@@ -128,6 +149,7 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             "about": "/admin/about/Clara",
             "conversations": "/admin/conversations",
             "conversation": f"/admin/conversations/{episode['id']}",
+            "mind": "/admin/mind/ada",
             "inbox": "/admin/inbox",
             "proposal": f"/admin/inbox/{proposal}",
             "conflicts": "/admin/conflicts",
@@ -140,6 +162,10 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
             "loops": "/admin/loops",
             "changes": "/admin/changes",
             "health": "/admin/health",
+            "docs": "/admin/docs",
+            "doc": "/admin/docs/explanation/architecture",
+            "reference": "/admin/docs/reference/settings",
+            "found": "/admin/docs?q=port",
         }
         yield Seeded(at=at, link=await at.app.logins.invite("ann"), pages=pages, wrong=wrong)
 

@@ -60,8 +60,8 @@ async def test_every_page_fits_reads_and_loads_nothing_foreign(database_url: str
     assert seen["grounds"] == {"light": {"rgb(245, 245, 241)"}, "dark": {"rgb(20, 20, 18)"}}
     assert seen["titles"] == {True}
     assert seen["unnamed"] == []
-    # Two charts have numbers, each with its title, its unit, its ends and a table; the other two say that they have none.
-    assert seen["charts"] == [("img", 4), ("img", 4)]
+    # The charts that have numbers have a title, a unit, their ends and a table; the others say that they have none.
+    assert set(seen["charts"]) == {("img", 4)}
 
 
 def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:
@@ -165,6 +165,7 @@ PLANTED = (
     "update memory set content = %(text)s || ' ' || seq, subject = %(text)s, source = %(text)s, tags = array[%(text)s]",
     "update memory set session_id = %(text)s where session_id is not null",
     "update memory_sighting set wording = %(text)s, session_id = %(text)s, source = %(text)s",
+    "update agent_cycle set reason = %(text)s, degraded = array[%(text)s], injected = array[%(text)s]",
     "update memory_change set reason = %(text)s, by = %(text)s",
     "update episode set title = %(text)s, summary = %(text)s",
     "update episode_turn set content = %(text)s",
@@ -201,7 +202,9 @@ def look_for_harm(browser: Browser, there: Seeded) -> dict[str, Any]:
     browser.narrow(360)
     for name, path in there.pages.items():
         browser.open(there.url + path)
-        if browser.run("return window.pwned ?? null") or browser.all("main script, main img, main iframe, [onload]"):
+        if browser.run("return window.pwned ?? null") or browser.all(
+            "main script, main img:not(.doc img), main iframe, [onload]"
+        ):
             seen["harm"].append(name)
         if browser.run(WIDTH) > 360:
             seen["wide"].append((name, browser.run(WIDTH)))

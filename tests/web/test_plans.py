@@ -26,6 +26,9 @@ FILLED = (
            'shelf' || n / 10, decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), 'person', 1, 0.5, 1, 1, null,
            null, '{}', '{}', 'active', %(now)s::timestamptz - n * interval '10 minutes', %(now)s
        from generate_series(1, %(many)s) as n""",
+    """insert into agent_cycle (space_id, id, agent_id, session_id, n, at, source, winner, reason, action, seed)
+       select 'main', gen_random_uuid(), 'a' || n % 3, 's' || n, n, %(now)s, 'user', gen_random_uuid(), '', 'said', 1
+       from generate_series(1, %(many)s) as n""",
     """insert into memory_change (space_id, id, op, memory_ids, before, after, reason, by, at)
        select 'main', gen_random_uuid(), 'edit', array[gen_random_uuid()], '{}', '{}', '', 'x',
            %(now)s::timestamptz - n * interval '10 minutes' from generate_series(1, %(many)s) as n""",
@@ -67,6 +70,9 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
     "store.daily_costs": {"since": NOW - timedelta(days=1)},
     "world.browse_edges": {"before": None},
     "memory.brief_of_newest": {"agent": "a1", "newest": MOST_READ},
+    "agent.cycles": {"agent": "a1", "before": None},
+    "agent.open_goals": {"agent": "a1"},
+    "agent.settled_goals": {"agent": "a1"},
 }
 
 

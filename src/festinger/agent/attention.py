@@ -82,8 +82,8 @@ def choose_winner(
         (
             each,
             salience(
-                novelty=1.0 - _nearest(each.vector, recent[-RECENT_WINNERS:]),
-                relevance=_nearest(each.vector, goals),
+                novelty=1.0 - nearness(each.vector, recent[-RECENT_WINNERS:]),
+                relevance=nearness(each.vector, goals),
                 charge=each.charge,
                 urgency=each.urgency,
             ),
@@ -118,7 +118,8 @@ def report_state(winner: Winner) -> str:
     )
 
 
-def _nearest(vector: Vector | None, others: Sequence[Vector]) -> float:
+def nearness(vector: Vector | None, others: Sequence[Vector]) -> float:
+    """How near a vector is to the nearest of others, from 0 to 1."""
     if vector is None or not len(others):
         return 0.0
     return max(0.0, max(float(vector @ other) for other in others))

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 OBJECTIVE_SHARE, KNOWING_SHARE, VERBAL_SHARE = 0.5, 0.35, 0.15
-LOWEST_BAR, BAR_SPAN, FULL_MEMORY = 0.3, 0.5, 1000
+LOWEST_BAR, BAR_SPAN = 0.3, 0.5
+FULL_MEMORY = 1000
+"""Beyond so many memories an agent is grown up."""
 MANY_STEPS, MANY_QUESTIONS = 3, 2
 TWO = 2
+SURENESS = ((0.75, "sure"), (0.55, "fairly sure"), (0.35, "not very sure"), (0.0, "in doubt"))
 
 _HEDGES = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|might|could be|i think|i guess|i believe|not sure|unsure|i don't know"
@@ -34,18 +36,18 @@ class EscalationReason(StrEnum):
 ALWAYS = frozenset([EscalationReason.IRREVERSIBLE, EscalationReason.IDENTITY, EscalationReason.GOAL])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Confidence:
-    value: float
-    is_unknown: bool
-    """Whether nothing relevant was remembered."""
-
-
 def combine_confidence(*, objective: float | None, knowing: float | None, verbal: float | None = None) -> float:
     """Weigh the parts that are there: how the reply reads, what was recalled, what the model says of itself."""
     parts = [(objective, OBJECTIVE_SHARE), (knowing, KNOWING_SHARE), (verbal, VERBAL_SHARE)]
     known = [(value, share) for value, share in parts if value is not None]
     return sum(value * share for value, share in known) / sum(share for _, share in known) if known else 0.0
+
+
+def describe_confidence(value: float | None) -> str:
+    """How sure the agent was, in words; empty where it was not weighed."""
+    if value is None:
+        return ""
+    return next(words for least, words in SURENESS if value >= least)
 
 
 def read_reply(text: str) -> float:

@@ -1,7 +1,8 @@
 """Builds what the model reads: who the agent is, what it must not forget, the conversation, and the message with its notes.
 
 Stable parts come first, so that a server can keep its cache of them. Boundaries are always in; the rest of the
-identity is drawn by weight, so that what is sure is nearly always there and what is weak sometimes.
+identity is drawn by weight, so that what is sure is nearly always there and what is weak sometimes. Of the open goals
+those nearest to what is talked about are in.
 """
 
 import random
@@ -14,11 +15,12 @@ from festinger.memory.confidence import Weight
 from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
 from festinger.text.budget import count_tokens
 
-IDENTITY_TOKENS, CORRECTION_TOKENS, ANSWER_TOKENS = 500, 300, 4000
+IDENTITY_TOKENS, GOAL_TOKENS, CORRECTION_TOKENS, ANSWER_TOKENS = 500, 200, 300, 4000
 ANSWER_SHARE = 0.25
 IDENTITY_BAR = 0.6
 HEAVIEST = 20
 MOST_CORRECTIONS = 3
+MOST_GOALS = 3
 ROLES = {TurnRole.USER: MessageRole.USER, TurnRole.ASSISTANT: MessageRole.ASSISTANT}
 
 
@@ -29,6 +31,7 @@ class ContextParts:
     name: str
     boundaries: Sequence[str]
     identity: Sequence[str]
+    goals: Sequence[str]
     corrections: Sequence[str]
     about: Sequence[str]
     """Lines about the agent itself: attention, cost, age."""
@@ -46,9 +49,12 @@ class Context:
     """Turns that did not fit."""
 
 
-def draw_identity(memories: Iterable[tuple[str, Weight]], chance: random.Random) -> list[str]:
-    """Draw which of the heaviest memories are present, each by its weight, within the budget."""
-    return list(_fit([text for text, weight in memories if weight.observe(chance) > IDENTITY_BAR], IDENTITY_TOKENS))
+def draw_identity(memories: Iterable[tuple[str, Weight, float]], chance: random.Random) -> list[str]:
+    """Draw which of the heaviest memories are present, each by its weight and its relevance, within the budget."""
+    drawn = [
+        text for text, weight, relevance in memories if weight.observe(chance) * (0.5 + 0.5 * relevance) > IDENTITY_BAR
+    ]
+    return list(_fit(drawn, IDENTITY_TOKENS))
 
 
 def build_context(parts: ContextParts, *, window: int) -> Context:
@@ -57,6 +63,7 @@ def build_context(parts: ContextParts, *, window: int) -> Context:
     sections = [
         _section("Boundaries, which always hold:", parts.boundaries),
         _section("What weighs most with you:", parts.identity),
+        _section("What the person wants to reach, and you help with:", list(_fit(parts.goals, GOAL_TOKENS))),
         _section("What you learned from mistakes:", corrections),
         "\n".join(line for line in parts.about if line),
     ]

@@ -7,12 +7,13 @@ costs the reply; the cycle says what was missing.
 
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from uuid import UUID
 
+import numpy as np
 import structlog
 from pydantic import BaseModel, Field
 
@@ -24,10 +25,12 @@ from festinger.agent.attention import (
     Vector,
     Winner,
     choose_winner,
+    nearness,
     report_state,
     shift_attention,
 )
 from festinger.agent.confidence import (
+    FULL_MEMORY,
     EscalationReason,
     combine_confidence,
     doubt_bar,
@@ -35,7 +38,16 @@ from festinger.agent.confidence import (
     needs_system2,
     read_reply,
 )
-from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, Context, ContextParts, build_context, draw_identity
+from festinger.agent.context import (
+    HEAVIEST,
+    MOST_CORRECTIONS,
+    MOST_GOALS,
+    Context,
+    ContextParts,
+    build_context,
+    draw_identity,
+)
+from festinger.agent.goals import GoalStep, list_open, notice_goals
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError, Overloaded
 from festinger.ids import MemoryId, Origin, Scope
@@ -49,25 +61,25 @@ from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Kind
+from festinger.memory.model import Kind, Memory
 from festinger.memory.query import load_heaviest
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
+from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="agent")
 
 Q = queries_of("festinger.agent")
 
-FULL_MEMORY = 1000
-"""Beyond so many memories an agent is grown up."""
-IDENTITY_SECTIONS = ("goal", "decision", "preference", "rule")
-CLEAR_EVIDENCE = 1.0
+IDENTITY_SECTIONS = ("decision", "preference", "rule")
+"""Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
 SECOND_THOUGHT = "\n\nOn second thought: "
 SOUNDS_SURE = 0.7
 MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
+FEW_WORDS = 3
 SEED_BITS = 63
 
 OnText = Callable[[str], None]
@@ -124,10 +136,11 @@ class System2Answer(AnswerSchema):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HearResult:
-    """A message that was taken in, and what was learned from it."""
+    """A message that was taken in, what was learned from it, and the goals that it set or settled."""
 
     stimulus: Stimulus
     learned: tuple[Learned, ...]
+    goals: tuple[GoalStep, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -148,6 +161,7 @@ class AgentCycle:
     injected: list[str] = field(default_factory=list)
     tokens: int = 0
     corrections: list[UUID] = field(default_factory=list)
+    goals: list[UUID] = field(default_factory=list)
     confidence: float | None = None
     retried: bool = False
     triggers: list[str] = field(default_factory=list)
@@ -188,23 +202,27 @@ class Agent:
         if added.turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
         learned: list[Learned] = []
+        goals: list[GoalStep] = []
         if is_person:
             turn = PersonTurn(id=added.turn.turn_id, text=added.turn.content)
             learned = await learn_turn(memory, self.scope, turn)
+            goals = await notice_goals(memory, self.scope, turn.text, learned, await list_open(memory, self.scope))
             self.learned[turn.id] = [each.memory.id for each in learned if each.memory is not None]
         stimulus = Stimulus(
             id=added.turn.turn_id,
             source=source,
             text=added.turn.content,
             at=added.turn.at,
-            vector=await self._embed(text),
+            vector=next(iter(await self._embed([text] if _names_subject(text) else [])), None),
         )
         self.waiting.append(stimulus)
-        return HearResult(stimulus=stimulus, learned=tuple(learned))
+        return HearResult(stimulus=stimulus, learned=tuple(learned), goals=tuple(goals))
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
-        winner = choose_winner(self.waiting, recent=self.recent)
+        goals = await list_open(self.deps.memory, self.scope)
+        wanted = await self._load_vectors(goals)
+        winner = choose_winner(self.waiting, recent=self.recent, goals=list(wanted.values()))
         if winner is None:
             return None
         cycle = self._begin(winner)
@@ -212,11 +230,17 @@ class Agent:
         message = winner.stimulus.text
         notes = await self._recollect(cycle, winner.stimulus)
         heaviest = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
-        weighty = [(each.content, each.weight) for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
+        near = await self._weigh(heaviest.get("decision", ()))
+        weighty = [
+            (each.content, each.weight, near.get(each.id, 1.0))
+            for name in IDENTITY_SECTIONS
+            for each in heaviest.get(name, ())
+        ]
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
             identity=draw_identity(weighty, chance),
+            goals=self._pursue(cycle, goals, wanted),
             corrections=await self._load_corrections(cycle, message),
             about=(report_state(winner), *await self.deps.about(self.scope)),
             history=await self._load_history(before=winner.stimulus.id),
@@ -228,6 +252,33 @@ class Agent:
         await self._answer(cycle, context, notes, message, on_text)
         await self._finish(cycle, winner, message)
         return cycle
+
+    def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
+        """The open goals nearest to what the agent attends to, without those among the notes.
+
+        Where nearness is not known the newer ones come first.
+        """
+
+        def distance(goal: Memory) -> float:
+            return -nearness(self.attention, [vectors[goal.id]]) if goal.id in vectors else 0.0
+
+        nearest = sorted(goals, key=distance)[:MOST_GOALS]
+        chosen = [goal for goal in nearest if str(goal.id) not in cycle.injected]
+        cycle.goals = [each.id for each in chosen]
+        return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
+
+    async def _weigh(self, memories: Sequence[Memory]) -> dict[UUID, float]:
+        """How near memories are to what the agent attends to; without those that have no vector."""
+        vectors = await self._load_vectors(memories) if self.attention is not None else {}
+        return {id_: nearness(self.attention, [vector]) for id_, vector in vectors.items()}
+
+    async def _load_vectors(self, memories: Sequence[Memory]) -> dict[UUID, Vector]:
+        memory, embedder = self.deps.memory, self.deps.memory.embedder()
+        if embedder is None or not memories:
+            return {}
+        ids = [each.id for each in memories]
+        rows = await memory.store.all(Q["vectors_of"], space=self.scope.space, memories=ids, model=embedder.name)
+        return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}
 
     def _begin(self, winner: Winner) -> AgentCycle:
         stimulus = winner.stimulus
@@ -348,6 +399,13 @@ class Agent:
             closed = await close_episode(deps, space, each.id)
             await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
 
+    async def resume(self) -> None:
+        """Attend to what was talked about last in this session."""
+        said = [turn.content for turn in await self._load_history() if turn.role is TurnRole.USER]
+        self.recent = await self._embed([text for text in said if _names_subject(text)][-RECENT_WINNERS:])
+        for vector in self.recent:
+            self.attention = shift_attention(self.attention, vector)
+
     async def _recollect(self, cycle: AgentCycle, stimulus: Stimulus) -> Notes:
         try:
             notes = await self.deps.recollect(self.scope, stimulus.text, exclude=self.learned.get(stimulus.id, ()))
@@ -368,8 +426,8 @@ class Agent:
         cycle.corrections = [item.id for item in found.items]
         return [item.text for item in found.items]
 
-    async def _load_history(self, *, before: UUID) -> list[EpisodeTurn]:
-        """The last turns of this session before one of them, oldest first."""
+    async def _load_history(self, *, before: UUID | None = None) -> list[EpisodeTurn]:
+        """The last turns of this session, or those before one of them, oldest first."""
         deps, space = self.deps.memory, self.scope.space
         turns: list[EpisodeTurn] = []
         async with deps.store.transaction() as transaction:
@@ -380,20 +438,21 @@ class Agent:
         ids = [turn.turn_id for turn in turns]
         return turns[: ids.index(before)] if before in ids else turns
 
-    async def _embed(self, text: str) -> Vector | None:
+    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of messages; none if nobody makes them now."""
         embedder = self.deps.memory.embedder()
-        if embedder is None:
-            return None
         try:
-            (vector,) = await embedder.embed([text], EmbeddingPurpose.QUERY)
+            return list(await embedder.embed(texts, EmbeddingPurpose.QUERY)) if embedder and texts else []
         except FestingerError:
-            return None
-        return vector
+            return []
 
 
 @asynccontextmanager
-async def open_agent(deps: AgentDeps, scope: Scope) -> AsyncIterator[Agent]:
-    """Open an agent's mind; only one process thinks for it at a time. Raises `AlreadyRunning`."""
+async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> AsyncIterator[Agent]:
+    """Open an agent's mind; only one process thinks for it at a time. Raises `AlreadyRunning`.
+
+    Unless it `closes`, the conversation stays open at the end and is closed when it has been silent long enough.
+    """
     async with deps.memory.store.locked(Q["try_lock_mind"], space=scope.space, agent=scope.agent) as held:
         if not held:
             raise AlreadyRunning(
@@ -401,10 +460,18 @@ async def open_agent(deps: AgentDeps, scope: Scope) -> AsyncIterator[Agent]:
             )
         cycles = await deps.memory.store.value(Q["last_cycle"], space=scope.space, agent=scope.agent)
         agent = Agent(deps=deps, scope=scope, cycles=cycles or 0)
+        await agent.resume()
         try:
             yield agent
         finally:
-            await agent.close()
+            if closes:
+                await agent.close()
+
+
+async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:
+    """The last cycles of an agent, newest first, with the messages that they attended to."""
+    rows = await store.all(Q["cycles"], space=scope.space, agent=scope.agent, before=before, limit=limit)
+    return [dict(row) for row in rows]
 
 
 def answer_from_memory(notes: Notes, *, has_learned: bool) -> str:
@@ -415,6 +482,11 @@ def answer_from_memory(notes: Notes, *, has_learned: bool) -> str:
     return "\n".join(["This is what I remember:", *lines])
 
 
+def _names_subject(message: str) -> bool:
+    """Whether a message says enough to turn the attention; "and then?" goes on with what was talked about."""
+    return len(message.split()) > FEW_WORDS
+
+
 def _change_mind(cycle: AgentCycle, answer: str, on_text: OnText) -> None:
     cycle.reply += SECOND_THOUGHT + answer
     on_text(SECOND_THOUGHT + answer)
@@ -423,7 +495,7 @@ def _change_mind(cycle: AgentCycle, answer: str, on_text: OnText) -> None:
 def _knowing(notes: Notes, message: str) -> float | None:
     """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
     if notes.text:
-        return min(1.0, notes.evidence / CLEAR_EVIDENCE)
+        return min(1.0, notes.evidence)
     return 0.0 if "?" in message else None
 
 

@@ -1,20 +1,41 @@
-"""Opens an agent's mind on the app: its memory, its models, and what it knows about itself."""
+"""Opens an agent's mind on the app: its memory, its models, and what it knows about itself.
+
+The terminal and the console share this: they talk in the same conversations, and read the same mind.
+"""
 
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
-from festinger.agent.mind import Agent, AgentDeps, ChooseModel, Notes, open_agent
-from festinger.ids import Origin, Scope, SessionId
+from festinger.agent.confidence import describe_confidence
+from festinger.agent.context import HEAVIEST
+from festinger.agent.goals import list_open, list_settled
+from festinger.agent.mind import (
+    IDENTITY_SECTIONS,
+    Agent,
+    AgentCycle,
+    AgentDeps,
+    ChooseModel,
+    HearResult,
+    Notes,
+    OnText,
+    load_cycles,
+    open_agent,
+)
+from festinger.errors import BadInput, FestingerError
+from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
-from festinger.memory.episodes.store import page_episodes
+from festinger.memory.changes import find_memories
+from festinger.memory.episodes.store import list_turns, page_episodes
+from festinger.memory.query import load_heaviest
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.runtime.app import App
 from festinger.services.recollect import recollect
-from festinger.store.repositories.models import session_costs
+from festinger.store.repositories.models import day_costs, lifetime_costs, session_costs
 from festinger.store.repositories.spaces import load_run_summary
 
 DOOR = "chat"
@@ -22,6 +43,12 @@ SESSIONS = "chat:"
 """How the sessions of chats begin."""
 LOOKED_BACK = 20
 """Episodes among which the last chat is looked for."""
+LONGEST_MESSAGE = 32_000
+MOST_TURNS = 12
+"""Turns of the last conversation that the view of a mind has."""
+MOST_CYCLES = 10
+MOST_SETTLED = 5
+OWN_PURPOSES = (ModelPurpose.CHAT, ModelPurpose.SYSTEM2)
 
 
 async def use_local_model(app: App) -> None:
@@ -39,8 +66,127 @@ async def last_session(app: App, scope: Scope) -> SessionId | None:
     return next((SessionId(each.session_id) for each in episodes if each.session_id.startswith(SESSIONS)), None)
 
 
+async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: bool = False) -> Scope:
+    """Choose where to talk with an agent: in the last chat, or in a new one. Without a named model a local one is sought."""
+    if not app.settings.for_space(space).llm.chat and not app.own_model.setting:
+        await use_local_model(app)
+    scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
+    before = None if new else await last_session(app, scope)
+    return scope if before is None else Scope(space=space, agent=agent, session=before)
+
+
+async def say(app: App, scope: Scope, text: str, *, on_text: OnText = lambda _text: None) -> dict[str, Any]:
+    """Say something to an agent and get its answer; the conversation stays open.
+
+    Raises `BadInput`, `AlreadyRunning`, `StoreDown`, and what the model raises.
+    """
+    if not 0 < len(text.strip()) <= LONGEST_MESSAGE:
+        raise BadInput(f"A message has 1 to {LONGEST_MESSAGE} characters.", hint="Write something to answer.")
+    async with open_mind(app, scope, closes=False) as mind:
+        heard = await mind.hear(text)
+        cycle = await mind.step(on_text)
+        assert cycle is not None
+    return reply_json(text, cycle, heard)
+
+
+def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any]:
+    """What became of a message, for programs."""
+    return {
+        "said": text,
+        "reply": cycle.reply,
+        "action": cycle.action,
+        "notes": cycle.injected,
+        "confidence": cycle.confidence,
+        "learned": [str(each.memory.id) for each in heard.learned if each.memory is not None],
+        "goals": [{"id": str(each.memory.id), "state": each.state.value} for each in heard.goals],
+        "cycle": str(cycle.id),
+        "session": cycle.session_id,
+        "degraded": cycle.degraded,
+    }
+
+
+async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, Any]:
+    """What a mind holds: boundaries, what weighs, goals, the last conversation and cycles, its models and their cost."""
+    deps, scope = app.memory.deps, Scope(space=space, agent=agent)
+    heaviest = await load_heaviest(deps, scope, None, limit=HEAVIEST)
+    caller = ModelCaller(space=space, agent=agent)
+    spans = {
+        "24 hours": await day_costs(app.store, space=space, now=app.tools.clock()),
+        "ever": await lifetime_costs(app.store, space=space),
+    }
+    weighty = [each for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
+    return {
+        "agent": agent,
+        "models": {purpose.value: await _name_model(app, purpose, caller) for purpose in OWN_PURPOSES},
+        "boundaries": [{"id": each.id, "text": each.content} for each in heaviest.get("boundary", ())],
+        "identity": [
+            {"id": each.id, "text": each.content, "kind": each.kind, "weight": round(each.weight.center, 3)}
+            for each in sorted(weighty, key=lambda each: -each.weight.center)
+        ],
+        "goals": [
+            {"id": each.id, "text": each.content, "since": each.created_at} for each in await list_open(deps, scope)
+        ],
+        "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
+        "turns": await _load_last_turns(app, scope),
+        "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
+        "cost": {
+            span: {
+                purpose.value: {"calls": spent.calls, "usd": float(spent.cost_usd), "unpriced": spent.unpriced}
+                for purpose, spent in costs.by_purpose.items()
+                if purpose in OWN_PURPOSES
+            }
+            for span, costs in spans.items()
+        },
+    }
+
+
+async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> str | None:
+    try:
+        model = await app.model(purpose, caller)
+    except FestingerError:
+        return None  # why it cannot be used is told when it is asked
+    return model.name if model else None
+
+
+async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
+    """The end of the last conversation with an agent, oldest first."""
+    session = await last_session(app, scope)
+    if session is None:
+        return []
+    episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)
+    async with app.store.transaction() as transaction:
+        turns = [turn for each in episodes for turn in await list_turns(transaction, scope.space, each.id)]
+    return [turn.as_json() for turn in turns[-MOST_TURNS:]]
+
+
+async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limit: int) -> list[dict[str, Any]]:
+    """The last turns of thought, newest first, each with what it attended to, what it used, and how sure it was."""
+    rows = await load_cycles(app.store, scope, before=before, limit=limit)
+    used = {each for row in rows for each in (*row["corrections"], *row["goals"])}
+    used |= {UUID(each) for row in rows for each in row["injected"] if " " not in each}
+    async with app.store.transaction() as transaction:
+        known = await find_memories(transaction, scope.space, used)
+    texts = {str(id_): memory.content for id_, memory in known.items()}
+
+    def shown(ids: Sequence[Any]) -> list[dict[str, Any]]:
+        return [{"id": str(id_), "text": texts.get(str(id_))} for id_ in ids]
+
+    return [
+        row
+        | {
+            "notes": shown(row["injected"]),
+            "lessons": shown(row["corrections"]),
+            "goals": shown(row["goals"]),
+            "sureness": describe_confidence(row["confidence"]),
+        }
+        for row in rows
+    ]
+
+
 @asynccontextmanager
-async def open_mind(app: App, scope: Scope, *, choose: ChooseModel | None = None) -> AsyncIterator[Agent]:
+async def open_mind(
+    app: App, scope: Scope, *, choose: ChooseModel | None = None, closes: bool = True
+) -> AsyncIterator[Agent]:
     """Open the mind of an agent in a session, with the models of the settings or of `choose`.
 
     Raises `AlreadyRunning`, `StoreDown`.
@@ -75,5 +221,5 @@ async def open_mind(app: App, scope: Scope, *, choose: ChooseModel | None = None
         about=about,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,
     )
-    async with open_agent(deps, scope) as agent:
+    async with open_agent(deps, scope, closes=closes) as agent:
         yield agent

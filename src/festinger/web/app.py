@@ -37,15 +37,29 @@ SECURITY_HEADERS = {
 def all_routes() -> list[AdminRoute]:
     """The routes of all pages and of the whole API."""
     from festinger.web import render
-    from festinger.web.api import admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine
+    from festinger.web.api import (
+        admin,
+        agents,
+        censors,
+        events,
+        forget,
+        health,
+        hooks,
+        mcp,
+        nights,
+        outcomes,
+        quarantine,
+    )
     from festinger.web.pages import (
         about,
         changes,
         conflicts,
         conversations,
+        docs,
         inbox,
         login,
         loops,
+        mind,
         overview,
         usefulness,
         world,
@@ -54,10 +68,10 @@ def all_routes() -> list[AdminRoute]:
     from festinger.web.pages import memories as memory_pages
     from festinger.web.pages import nights as night_pages
 
-    api = (admin, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
+    api = (admin, agents, censors, events, forget, health, hooks, mcp, nights, outcomes, quarantine)
     pages = (
-        *(render, about, changes, conflicts, conversations, health_page, inbox, login, loops, memory_pages),
-        *(night_pages, overview, usefulness, world),
+        *(render, about, changes, conflicts, conversations, docs, health_page, inbox, login, loops),
+        *(memory_pages, mind, night_pages, overview, usefulness, world),
     )
     return [route for module in (*api, *pages) for route in module.ROUTES] + command_routes()
 

@@ -63,6 +63,7 @@ TABS = (
     ("/admin/memories", "Memories"),
     ("/admin/about", "People and things"),
     ("/admin/conversations", "Conversations"),
+    ("/admin/mind", "Mind"),
     (INBOX, "Inbox"),
     ("/admin/conflicts", "Conflicts"),
     ("/admin/world", "World"),
@@ -71,6 +72,7 @@ TABS = (
     ("/admin/loops", "Loops"),
     ("/admin/changes", "Changes"),
     ("/admin/health", "Health"),
+    ("/admin/docs", "Docs"),
 )
 
 THEME_COOKIE = "festinger_theme"

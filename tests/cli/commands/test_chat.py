@@ -52,6 +52,21 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "never said" not in shell("episodes", "list", "--json").out
 
 
+def test_goals_are_told_listed_added_and_settled(shell: Shell):
+    lines = [
+        "My goal is to finish the thesis by May.", "/goals add Read a book a month.", "/goals done 1", "/goals done 9",
+        "I finished my thesis yesterday!", "/goals",
+    ]  # fmt: skip
+    said = shell("chat", "--new", typed="\n".join(lines))
+
+    assert "goal open: My goal is to finish the thesis by May" in said.err
+    assert "goal achieved: My goal is to finish the thesis by May" in said.err
+    assert "Which goal?" in said.err
+    assert said.out.count("Read a book a month") == 1
+    assert said.out.count("My goal is to finish the thesis by May") == 2
+    assert said.out.endswith("No goal is open. `/goals add …` sets one.\n")
+
+
 def test_a_script_is_answered_line_by_line_as_json(shell: Shell, tmp_path: Path):
     lines = tmp_path / "lines.txt"
     lines.write_text("I live in Lisgate.\n\nWhere do I live?\n", encoding="utf-8")

@@ -20,6 +20,7 @@ SAYS = {
     "/admin/about": "No memory names a subject yet. Add something here",
     "/admin/about/Nobody": "No memory has Nobody as its subject",
     "/admin/conversations": "No conversation yet. Point a client here",
+    "/admin/mind": "Nothing was said yet. Say something, and it is remembered.",
     "/admin/inbox": "No proposal waits. What recurs and lasts appears here",
     "/admin/conflicts": "Nothing waits. When two statements cannot both stand",
     "/admin/world": "Nothing is known of any thing yet. Say",

@@ -65,18 +65,12 @@ async def chat(
 
 async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
     from festinger.client.memory import Memory
-    from festinger.ids import AgentId, Scope, SessionId
-    from festinger.services.agent import SESSIONS, last_session, open_mind, use_local_model
+    from festinger.ids import AgentId
+    from festinger.services.agent import choose_conversation, open_mind
 
-    space, agent = context.space_in(app), AgentId(context.agent)
-    scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
-    before = None if new else await last_session(app, scope)
-    if before is not None:
-        scope = Scope(space=space, agent=agent, session=before)
-    if not app.settings.for_space(space).llm.chat:
-        await use_local_model(app)
+    scope = await choose_conversation(app, context.space_in(app), AgentId(context.agent), new=new)
     mind = await stack.enter_async_context(open_mind(app, scope))
-    memory = Memory(space=space, agent=agent, session=scope.session, _app=app)
+    memory = Memory(space=scope.space, agent=scope.agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
 
 
@@ -136,7 +130,9 @@ class ChatTerminal:
             return
         self.shown = tuple(cycle.injected)
         if self.context.as_json:
-            self.context.line(_record(text, cycle, heard), "")
+            from festinger.services.agent import reply_json
+
+            self.context.line(reply_json(text, cycle, heard), "")
             return
         self._print_piece("\n")
         if told := await self._quiet_line(cycle, heard):
@@ -175,6 +171,7 @@ class ChatTerminal:
         if stored:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
             told.append(f"learned: {said}")
+        told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
         if cycle.action == "remembered" and self.mind.cycles == 1:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
@@ -274,10 +271,30 @@ async def _brief(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "day", "who", "text"), rows, nothing="Nothing is known yet.")
 
 
+async def _goals(talk: ChatTerminal, rest: str) -> None:
+    """List the open goals, or add, reach or drop one."""
+    from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal
+
+    deps, scope = talk.mind.deps.memory, talk.mind.scope
+    goals = await list_open(deps, scope)
+    do, _, what = rest.partition(" ")
+    settled = {"done": GoalState.ACHIEVED, "drop": GoalState.DROPPED}.get(do)
+    if do == "add":
+        await add_goal(deps, scope, what, by=scope.session)
+    elif settled is not None and what.isdigit() and 1 <= int(what) <= len(goals):
+        await settle_goal(deps, scope, goals[int(what) - 1].id, settled, by=scope.session)
+    elif do:
+        raise BadInput("Which goal?", hint="`/goals` lists them; `/goals done 1`, `/goals drop 1`, `/goals add …`.")
+    left = await list_open(deps, scope) if do else goals
+    rows = [(number, each.created_at.date(), each.content[:SHOWN_CHARS]) for number, each in enumerate(left, start=1)]
+    talk.print_rows(("", "since", "goal"), rows, nothing="No goal is open. `/goals add …` sets one.")
+
+
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
     "why": ("On what a note of the last reply rests: /why 1.", _why),
     "recall": ("What comes to mind: /recall the build server.", _recall),
     "mind": ("What is known, of a topic or at all: /mind Lisbon.", _brief),
+    "goals": ("What you want to reach: /goals, /goals add …, /goals done 1, /goals drop 1.", _goals),
     "forget": ("Erase a memory: /forget 1.", _forget),
     "conflicts": ("What cannot both be true.", _conflicts),
     "inbox": ("What waits for you.", _inbox),
@@ -288,7 +305,8 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 
 
 async def _first_screen(talk: ChatTerminal) -> list[str]:
-    """Who it is, what it knows, what waits, and which model answers; at most four lines."""
+    """Who it is, what it knows, what waits, and which model answers; at most five lines."""
+    from festinger.agent.goals import list_open
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
     from festinger.world.conflicts import load_conflicts
@@ -302,26 +320,14 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     lines = [f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
+    if goals := await list_open(app.memory.deps, scope):
+        lines.append(f"Open: {escape_line('; '.join(each.content for each in goals)[:SHOWN_CHARS])} (/goals)")
     if any(waiting):
         lines.append(
             f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
         )
     lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
-
-
-def _record(text: str, cycle: "AgentCycle", heard: "HearResult") -> dict[str, Any]:
-    return {
-        "said": text,
-        "reply": cycle.reply,
-        "action": cycle.action,
-        "notes": cycle.injected,
-        "confidence": cycle.confidence,
-        "learned": [str(each.memory.id) for each in heard.learned if each.memory is not None],
-        "cycle": str(cycle.id),
-        "session": cycle.session_id,
-        "degraded": cycle.degraded,
-    }
 
 
 def _side(side: dict[str, Any] | None) -> str:

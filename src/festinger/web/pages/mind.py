@@ -1,0 +1,60 @@
+"""The page of a mind: what an agent holds, how it came to its last replies, its goals, and a line to talk with it."""
+
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+from starlette.responses import Response
+
+from festinger.errors import BadInput
+from festinger.ids import DEFAULT_AGENT, AgentId
+from festinger.memory.query import list_owners
+from festinger.services.agent import choose_conversation, describe_mind, say
+from festinger.web.api.agents import GoalRequest, apply_goal, named_agent
+from festinger.web.auth import AccessScope
+from festinger.web.pages.changes import load_done
+from festinger.web.render import add_page, redirect_to
+from festinger.web.route import AdminCall, RouteTable, viewer_of
+
+ROUTES = RouteTable()
+MIND = "/admin/mind"
+
+
+@add_page(ROUTES, MIND, "mind.html")
+async def own_mind_page(call: AdminCall) -> dict[str, Any]:
+    """The mind of the default agent, or of the agent that the caller is."""
+    return await _load(call, viewer_of(call) or DEFAULT_AGENT)
+
+
+@add_page(ROUTES, f"{MIND}/{{agent:path}}", "mind.html")
+async def mind_page(call: AdminCall) -> dict[str, Any]:
+    """The mind of an agent."""
+    return await _load(call, named_agent(call))
+
+
+async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
+    others = await list_owners(call.app.memory.deps, call.space) if viewer_of(call) is None else ()
+    mind = await describe_mind(call.app, call.space, agent)
+    return {**mind, "agents": sorted({agent, *others}), "done": await load_done(call)}
+
+
+@ROUTES.add("POST", f"{MIND}/{{agent:path}}/say", AccessScope.REVIEW, page=True)
+async def say_form(call: AdminCall) -> Response:
+    """Say something to an agent, from the page."""
+    form, agent = await call.form(), named_agent(call)
+    scope = await choose_conversation(call.app, call.space, agent, new=form.get("new") == "yes")
+    await say(call.app, scope, form.get("text", ""))
+    return redirect_to(call, f"{MIND}/{quote(agent, safe='')}")
+
+
+@ROUTES.add("POST", f"{MIND}/{{agent:path}}/goal", AccessScope.REVIEW, page=True)
+async def goal_form(call: AdminCall) -> Response:
+    """Add, reach, drop or reopen a goal, from the page."""
+    form = await call.form()
+    try:
+        asked = GoalRequest.model_validate({name: form[name] for name in ("do", "text", "id") if name in form})
+    except ValidationError as error:
+        raise BadInput("This form does not fit.", hint="Load the page again and repeat it.") from error
+    step = await apply_goal(call, asked)
+    done = {"done": str(step.change)} if step.change else {}
+    return redirect_to(call, f"{MIND}/{quote(named_agent(call), safe='')}", **done)
