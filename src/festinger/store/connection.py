@@ -10,6 +10,7 @@ packets, reports nothing, so after a time limit the socket is cut from this side
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -21,7 +22,7 @@ import psycopg_pool
 from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg import errors as pg
 from psycopg.abc import PQGen
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
 from psycopg.waiting import wait_async
@@ -82,7 +83,9 @@ class DatabaseConnector:
     async def dial(self) -> Connection:
         """Try once. Remove the password from libpq's messages."""
         try:
-            connection = await StoppableConnection.connect(self._url, row_factory=dict_row, **self._options())
+            connection = await StoppableConnection.connect(
+                self._url, row_factory=dict_row, autocommit=True, **self._options()
+            )
             await self._configure(connection)
         except psycopg.OperationalError as error:
             self.trouble = redact_password(_first_line(error), self._url)
@@ -131,7 +134,6 @@ class DatabaseConnector:
             # Before its first migration a database has no vector types.
             if halfvec := await TypeInfo.fetch(connection, "halfvec"):
                 register_halfvec_info(connection, halfvec)
-            await connection.commit()
             on_failure.pop_all()
 
 
@@ -143,7 +145,9 @@ class StoppableConnection(psycopg.AsyncConnection[DictRow]):
     """
 
     async def wait(self, gen: PQGen[Result], interval: float = WAKE_SECONDS, timeout: float | None = None) -> Result:
-        STORE_ROUND_TRIPS.inc()
+        if self.pgconn.pipeline_status == PipelineStatus.OFF:
+            # A pipeline counts once, when it is entered: what is sent in it is waited for together.
+            STORE_ROUND_TRIPS.inc()
         try:
             return await wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except asyncio.CancelledError:
@@ -175,6 +179,15 @@ class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):
     @classmethod
     async def connect(cls, conninfo: str = "", *, line: DatabaseConnector, **_: Any) -> Self:  # type: ignore[override]
         return await line.redial()  # type: ignore[return-value]
+
+
+def is_silent(connection: Connection) -> bool:
+    """Whether an idle connection has nothing to tell: one whose server is gone has its end to read."""
+    if connection.closed:
+        return False
+    wire = select.poll()
+    wire.register(connection.fileno())
+    return not any(event & ~select.POLLOUT for _, event in wire.poll(0))
 
 
 def _first_line(error: Exception) -> str:

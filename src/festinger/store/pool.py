@@ -29,6 +29,7 @@ from festinger.store.connection import (
     build_store_down,
     closing_connection,
     cut_if_frozen,
+    is_silent,
     translate_store_errors,
 )
 from festinger.store.migration import require_supported
@@ -187,24 +188,41 @@ class Store:
                     yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
-        async with self.transaction(hot=hot) as transaction:
+        async with self._statement(hot=hot) as transaction:
             return await transaction.all(query, **parameters)
 
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
-        async with self.transaction(hot=hot) as transaction:
+        async with self._statement(hot=hot) as transaction:
             return await transaction.maybe(query, **parameters)
 
     async def one(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow:
-        async with self.transaction(hot=hot) as transaction:
+        async with self._statement(hot=hot) as transaction:
             return await transaction.one(query, **parameters)
 
     async def value(self, query: Query, *, hot: bool = False, **parameters: Any) -> Any:
-        async with self.transaction(hot=hot) as transaction:
+        async with self._statement(hot=hot) as transaction:
             return await transaction.value(query, **parameters)
 
     async def run(self, query: Query, *, hot: bool = False, **parameters: Any) -> int:
-        async with self.transaction(hot=hot) as transaction:
+        async with self._statement(hot=hot) as transaction:
             return await transaction.run(query, **parameters)
+
+    @asynccontextmanager
+    async def _statement(self, *, hot: bool) -> AsyncIterator[Transaction]:
+        """A transaction of one statement, which the server begins and ends by itself: one round trip, not three."""
+        limit = self._settings.statement_timeout_ms / 1000
+        if not (hot or self._line.pooler):
+            with translate_store_errors():
+                connection = await self._take(limit)
+                try:
+                    if is_silent(connection):
+                        with _inside():
+                            yield Transaction(connection, limit=limit)
+                        return
+                finally:
+                    await self.pool.putconn(connection)
+        async with self.transaction(hot=hot) as transaction:
+            yield transaction
 
     @asynccontextmanager
     async def apart(self) -> AsyncIterator[Connection]:
@@ -309,3 +327,8 @@ class NestedStore(Store):
         """Open a savepoint; limits and plans are those of the outer transaction."""
         async with self._outer.savepoint():
             yield self._outer
+
+    @asynccontextmanager
+    async def _statement(self, *, hot: bool) -> AsyncIterator[Transaction]:
+        async with self.transaction(hot=hot) as transaction:
+            yield transaction

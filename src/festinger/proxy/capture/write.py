@@ -195,7 +195,8 @@ async def _write_exchanges(
     captures = _select_kind(entries, Capture)
     sessions = {capture.exchange.session for capture in captures}
     # Lock each session while writing, so that its first exchange is first for everybody.
-    await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
+    held = [session_subject(session) for session in sessions]
+    await app.outbox.hold(transaction, held, space=space)
     known = set(await known_sessions(transaction, space, sessions))
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
     events: list[NewEvent] = []
@@ -211,7 +212,7 @@ async def _write_exchanges(
                 entry, new_messages=written.messages, is_first=exchange.session not in known
             )
             known.add(exchange.session)
-    await app.outbox.emit_all(transaction, events, space=space, at_once=True)
+    await app.outbox.emit_all(transaction, events, space=space, at_once=True, held=held)
     return written
 
 
