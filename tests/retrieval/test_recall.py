@@ -14,9 +14,11 @@ from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, supersede
 from festinger.memory.learn.statement import SourceTurn
+from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.log import find_recall, load_recalls, prune_recalls
-from festinger.retrieval.recall import rerun_recall
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import recall_with_standing, rerun_recall
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 
@@ -243,15 +245,26 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 
 @pytest.mark.requirement("R-03")
-async def test_three_questions_to_the_store_and_nothing_written_before_the_answer(mind: Recaller, watched: Watched):
+async def test_three_round_trips_to_the_store_and_nothing_written_before_the_answer(mind: Recaller, watched: Watched):
     mind.near.near |= {"green tea": 1.0}
     await learn_all(mind)
+    await mind.put("I prefer green tea.", kind="preference")
+    query = parse_recall_query("green tea", now=mind.hands.now)
     await mind.recall("green tea")
     watched.asked.clear()
+    before = STORE_ROUND_TRIPS._value.get()
 
-    await mind.recall("green tea")
+    _, standing = await recall_with_standing(mind.searching, mind.place(), query, door="test", with_standing=True)
 
-    assert watched.asked == ["limit_statement", "read_cue", "candidates", "fetch"]
+    spent = STORE_ROUND_TRIPS._value.get() - before
+    limit = "limit_statement"
+    assert watched.asked == [
+        *(limit, "read_cue", "standing_notes"),
+        *(limit, "search_widely", "candidates"),
+        *(limit, "fetch"),
+    ]
+    assert spent == 3
+    assert [each.text for each in standing] == ["I prefer green tea."]
     assert await rows(mind.store, "select * from recall") == []
 
 

@@ -9,8 +9,9 @@ from structlog.testing import capture_logs
 from tests.store.relay import relay_to
 
 from festinger.errors import BadSetting, NotFound, StoreDown, StoreUnfit
+from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
-from festinger.store.pool import LIFETIME_SECONDS, Store, open_store
+from festinger.store.pool import LIFETIME_SECONDS, NestedStore, Store, open_store
 from festinger.store.queries import Query
 
 SMALL = StoreSettings(pool_min=1, pool_max=2, statement_timeout_ms=2000)
@@ -119,6 +120,43 @@ async def test_a_hot_transaction_has_the_tighter_limit_and_leaves_it_behind(stor
 
     assert await store.value(SHOW, hot=True, name="statement_timeout") == "250ms"
     assert await store.value(SHOW, name="statement_timeout") == "30s"
+
+
+async def test_statements_sent_together_take_one_round_trip_and_come_back_in_order(store: Store) -> None:
+    before = STORE_ROUND_TRIPS._value.get()
+
+    one, shown = await store.together((ONE, {}), (SHOW, {"name": "statement_timeout"}))
+
+    assert STORE_ROUND_TRIPS._value.get() - before == 1
+    assert [[*row.values()] for row in (*one, *shown)] == [[1], ["250ms"]]
+    assert await store.value(SHOW, name="statement_timeout") == "30s"
+
+
+async def test_one_of_several_statements_that_fails_is_the_error_and_the_connection_stays_usable(store: Store) -> None:
+    with pytest.raises(StoreDown) as caught:
+        await store.together((ONE, {}), (SLEEP, {"seconds": 60}), (ONE, {}))
+
+    assert caught.value.details == {"kind": "too_slow"}
+    assert await store.together((ONE, {})) == [[{"?column?": 1}]]
+    assert store.pool.get_stats().get("returns_bad", 0) == 0
+
+
+async def test_a_single_statement_is_kept_without_a_transaction_and_nested_in_one(store: Store) -> None:
+    insert = sql("insert into space (id, name) values (%(id)s, %(id)s) returning id")
+
+    async def insert_then_fail() -> None:
+        async with store.transaction() as transaction:
+            await NestedStore(transaction).value(insert, id="nested")
+            await transaction.one(sql("select 1 where false"))
+
+    before = STORE_ROUND_TRIPS._value.get()
+    await store.value(insert, id="alone")
+    spent = STORE_ROUND_TRIPS._value.get() - before
+    with pytest.raises(NotFound):
+        await insert_then_fail()
+
+    assert spent == 1
+    assert await store.value(sql("select array_agg(id order by id) from space")) == ["alone", "main"]
 
 
 async def test_a_patient_transaction_has_no_limit(store: Store) -> None:

@@ -19,6 +19,7 @@ from festinger.ids import Scope
 from festinger.memory.changes import LONGEST_CHAIN
 from festinger.records import row_mapper
 from festinger.retrieval.deps import RetrievalDeps
+from festinger.store.pool import Asked
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
@@ -39,10 +40,9 @@ async def load_current_memories(
     deps: RetrievalDeps, scope: Scope, memories: Collection[UUID]
 ) -> dict[UUID, CurrentMemory]:
     """Map each memory to itself or what replaced it; missing ones are gone. Raises `StoreDown`."""
-    async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["standings"], space=scope.space, agent=scope.agent, memories=sorted(memories), depth=LONGEST_CHAIN
-        )
+    rows = await deps.store.all(
+        Q["standings"], hot=True, space=scope.space, agent=scope.agent, memories=sorted(memories), depth=LONGEST_CHAIN
+    )
     return {row["asked"]: current_memory_from_row(row) for row in rows}
 
 
@@ -97,8 +97,6 @@ def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[in
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]
 
 
-async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[CurrentMemory]:
-    """Load preferences and rules that hold whatever the topic. Raises `StoreDown`."""
-    async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(Q["standing_notes"], space=scope.space, agent=scope.agent, limit=STANDING)
-    return [current_memory_from_row(row) for row in rows]
+def ask_standing_notes(scope: Scope) -> Asked:
+    """The query for preferences and rules that hold whatever the topic."""
+    return Q["standing_notes"], {"space": scope.space, "agent": scope.agent, "limit": STANDING}

@@ -25,6 +25,7 @@ from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
+from festinger.retrieval.notes import CurrentMemory
 from festinger.retrieval.query import MOMENTS, BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
@@ -50,6 +51,7 @@ from festinger.retrieval.search import (
     SearchResult,
     describe_missing_vectors,
     embed_cue,
+    look_up_early,
     search,
     usable_embedder,
 )
@@ -122,15 +124,42 @@ async def recall(
     `shows`: whether all hits are shown to a model; an interface that may drop some reports itself what it
     showed.
     """
+    recalled, _ = await _recall(deps, scope, query, door=door, counts=counts, shows=shows)
+    if counts and shows:
+        return append_extras(recalled, await deps.extras(scope, query), query)
+    return recalled
+
+
+async def recall_with_standing(
+    deps: RetrievalDeps, scope: Scope, query: RecallQuery, *, door: str, with_standing: bool
+) -> tuple[RecallResult, tuple[CurrentMemory, ...]]:
+    """Recall for an interface that reports itself what it showed, with what holds whatever the topic if asked for."""
+    return await _recall(deps, scope, query, door=door, counts=True, shows=False, with_standing=with_standing)
+
+
+async def _recall(
+    deps: RetrievalDeps,
+    scope: Scope,
+    query: RecallQuery,
+    *,
+    door: str,
+    counts: bool,
+    shows: bool,
+    with_standing: bool = False,
+) -> tuple[RecallResult, tuple[CurrentMemory, ...]]:
     began = deps.stopwatch()
     query = _with_seed(deps, query)
     settings = deps.terms(scope.space).retrieval
     cue = parse_cue(query.cue, now=query.as_of or deps.clock())
     embedder = usable_embedder(deps.embedder())
     thresholds = thresholds_from_profile(embedder.profile if embedder else None)
-    probe = None if query.by_words else await embed_cue(embedder, cue)
+    searcher = None if query.by_words else embedder
     try:
-        searched = await search(deps, scope, query, cue=cue, probe=probe, settings=settings)
+        read, probe = await asyncio.gather(
+            look_up_early(deps, scope, query, cue=cue, embedder=searcher, with_standing=with_standing),
+            embed_cue(searcher, cue),
+        )
+        searched = await search(deps, scope, query, cue=cue, read=read, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise
@@ -166,9 +195,7 @@ async def recall(
     if counts:
         model = probe.model.name if probe else ""
         deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
-    if counts and shows:
-        return append_extras(answer.recalled, await deps.extras(scope, query), query)
-    return answer.recalled
+    return answer.recalled, searched.read.standing
 
 
 def _with_seed(deps: RetrievalDeps, query: RecallQuery) -> RecallQuery:

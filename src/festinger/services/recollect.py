@@ -21,16 +21,9 @@ from festinger.memory.model import Kind
 from festinger.proposals.health import format_observation, load_observations
 from festinger.proposals.model import Proposal
 from festinger.records import record_json
-from festinger.retrieval.notes import (
-    CurrentMemory,
-    NoteReader,
-    combine_logits,
-    load_standing_notes,
-    pair_text,
-    select_notes,
-)
+from festinger.retrieval.notes import CurrentMemory, NoteReader, combine_logits, pair_text, select_notes
 from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall
+from festinger.retrieval.recall import recall_with_standing
 from festinger.retrieval.result import RecallItem
 from festinger.runtime.app import App
 from festinger.services.block import (
@@ -188,10 +181,11 @@ async def _recall_memories(
         by_words=by_words,
         ungated=reader is not None,
     )
-    found = await recall(app.recall.deps, scope, query, door=door, shows=False)
+    found, standing = await recall_with_standing(
+        app.recall.deps, scope, query, door=door, with_standing=reader is not None
+    )
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
-        standing = await load_standing_notes(app.recall.deps, scope)
         known = {*exclude, *(item.id for item in items)}
         items = await _select_applicable(reader, cue, [*items, *(each for each in standing if each.id not in known)])
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)

@@ -36,6 +36,8 @@ from festinger.store.migration import require_supported
 from festinger.store.queries import Query, queries_of
 
 Row = Mapping[str, Any]
+Asked = tuple[Query, Mapping[str, Any]]
+"""A statement and its parameters."""
 
 Q = queries_of("festinger.store")
 
@@ -81,12 +83,12 @@ class Transaction:
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
         """Return all rows."""
-        cursor = await self._execute(query, parameters)
+        cursor = await self._wait_for(query, parameters)
         return await cursor.fetchall()
 
     async def maybe(self, query: Query, **parameters: Any) -> DictRow | None:
         """Return the first row, if there is one."""
-        cursor = await self._execute(query, parameters)
+        cursor = await self._wait_for(query, parameters)
         return await cursor.fetchone()
 
     async def one(self, query: Query, **parameters: Any) -> DictRow:
@@ -102,7 +104,7 @@ class Transaction:
 
     async def run(self, query: Query, **parameters: Any) -> int:
         """Return the number of rows changed."""
-        cursor = await self._execute(query, parameters)
+        cursor = await self._wait_for(query, parameters)
         return cursor.rowcount
 
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
@@ -124,6 +126,14 @@ class Transaction:
                 await cursor.executemany(query.sql, rows, returning=True)
                 return [await result.fetchone() async for result in cursor.results()]
 
+    async def together(self, *asked: Asked) -> list[list[DictRow]]:
+        """Run statements one after the other in one round trip; return the rows of each."""
+        with translate_store_errors(), STORE_SECONDS.labels(asked[-1][0].room).time():
+            with cut_if_frozen(self.connection, self._deadline * len(asked)):
+                async with self.connection.pipeline():
+                    cursors = [await self._execute(query, parameters) for query, parameters in asked]
+                return [await cursor.fetchall() for cursor in cursors]
+
     async def plan(self, plan: PlanMode) -> None:
         """Set how the following statements are planned."""
         await self.run(Q["choose_plan"], plan=plan)
@@ -135,13 +145,16 @@ class Transaction:
             async with self.connection.transaction():
                 yield
 
-    async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
+    async def _wait_for(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
             with cut_if_frozen(self.connection, self._deadline):
-                # We number the parameters once; psycopg would parse the names of a long statement every time.
-                cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
-                given = [parameters[name] for name in query.parameters]
-                return await cursor.execute(query.positional, given, binary=query.packed)
+                return await self._execute(query, parameters)
+
+    async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
+        # We number the parameters once; psycopg would parse the names of a long statement every time.
+        cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
+        given = [parameters[name] for name in query.parameters]
+        return await cursor.execute(query.positional, given, binary=query.packed)
 
 
 class Store:
@@ -188,41 +201,41 @@ class Store:
                     yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
-        async with self._statement(hot=hot) as transaction:
-            return await transaction.all(query, **parameters)
+        [rows] = await self.together((query, parameters), hot=hot, plan=PlanMode.BY_COST)
+        return rows
 
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
-        async with self._statement(hot=hot) as transaction:
-            return await transaction.maybe(query, **parameters)
+        return next(iter(await self.all(query, hot=hot, **parameters)), None)
 
     async def one(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow:
-        async with self._statement(hot=hot) as transaction:
-            return await transaction.one(query, **parameters)
+        for row in await self.all(query, hot=hot, **parameters):
+            return row
+        raise NotFound
 
     async def value(self, query: Query, *, hot: bool = False, **parameters: Any) -> Any:
-        async with self._statement(hot=hot) as transaction:
-            return await transaction.value(query, **parameters)
+        return next(iter((await self.one(query, hot=hot, **parameters)).values()))
 
     async def run(self, query: Query, *, hot: bool = False, **parameters: Any) -> int:
-        async with self._statement(hot=hot) as transaction:
+        async with self.transaction(hot=hot) as transaction:
             return await transaction.run(query, **parameters)
 
-    @asynccontextmanager
-    async def _statement(self, *, hot: bool) -> AsyncIterator[Transaction]:
-        """A transaction of one statement, which the server begins and ends by itself: one round trip, not three."""
-        limit = self._settings.statement_timeout_ms / 1000
-        if not (hot or self._line.pooler):
-            with translate_store_errors():
-                connection = await self._take(limit)
-                try:
-                    if is_silent(connection):
-                        with _inside():
-                            yield Transaction(connection, limit=limit)
-                        return
-                finally:
-                    await self.pool.putconn(connection)
-        async with self.transaction(hot=hot) as transaction:
-            yield transaction
+    async def together(self, *asked: Asked, hot: bool = True, plan: PlanMode = PlanMode.KEPT) -> list[list[DictRow]]:
+        """Run statements one after the other in one round trip, which the server begins and ends by itself."""
+        limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
+        with translate_store_errors():
+            connection = await self._take_silent(limit / 1000)
+        if connection is None:
+            async with self.transaction(hot=hot, plan=plan) as transaction:
+                return [await transaction.all(query, **parameters) for query, parameters in asked]
+        try:
+            with _inside():
+                alone = Transaction(connection, limit=limit / 1000)
+                if not hot:
+                    return [await alone.all(query, **parameters) for query, parameters in asked]
+                limited = (Q["limit_statement"], {"timeout": f"{limit}ms", "plan": plan})
+                return (await alone.together(limited, *asked))[1:]
+        finally:
+            await self.pool.putconn(connection)
 
     @asynccontextmanager
     async def apart(self) -> AsyncIterator[Connection]:
@@ -273,6 +286,16 @@ class Store:
                 await stack.enter_async_context(attempt.pop_all())
                 return connection
         raise AssertionError("the last try returns or raises")
+
+    async def _take_silent(self, wait: float) -> Connection | None:
+        """Return a connection that lives, as far as can be told without asking; none behind a pooler."""
+        if self._line.pooler:
+            return None
+        connection = await self._take(wait)
+        if is_silent(connection):
+            return connection
+        await self.pool.putconn(connection)
+        return None
 
     async def _take(self, wait: float) -> Connection:
         try:
@@ -328,7 +351,6 @@ class NestedStore(Store):
         async with self._outer.savepoint():
             yield self._outer
 
-    @asynccontextmanager
-    async def _statement(self, *, hot: bool) -> AsyncIterator[Transaction]:
-        async with self.transaction(hot=hot) as transaction:
-            yield transaction
+    async def together(self, *asked: Asked, hot: bool = True, plan: PlanMode = PlanMode.KEPT) -> list[list[DictRow]]:
+        async with self.transaction() as transaction:
+            return [await transaction.all(query, **parameters) for query, parameters in asked]

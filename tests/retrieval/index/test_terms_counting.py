@@ -121,7 +121,7 @@ async def best(mind: Recaller, cue: str, kept: dict[UUID, dict[str, object]]) ->
     settings = mind.retrieval
     async with mind.store.transaction() as transaction:
         read = await look_up_cue(
-            mind.searching, transaction, mind.place(), parse_cue(cue, now=mind.hands.now), probe=None
+            mind.searching, transaction, mind.place(), parse_cue(cue, now=mind.hands.now), model=None
         )
         found = await search_arms(
             transaction,

@@ -276,14 +276,12 @@ async def find_sessions(
     limit: int,
 ) -> list[StoredSession]:
     """Return the caller's session with this id, or without one those with this head hash; newest first."""
-    async with store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["find_sessions"], space=space, caller=caller, session=session, head=head, since=since, limit=limit
-        )
-        if not rows:
-            return []
-        names = [row["session"] for row in rows]
-        found = await transaction.all(Q["find_injections"], space=space, caller=caller, sessions=names)
+    where: dict[str, Any] = {"space": space, "caller": caller}
+    rows = await store.all(Q["find_sessions"], hot=True, **where, session=session, head=head, since=since, limit=limit)
+    if not rows:
+        return []
+    names = [row["session"] for row in rows]
+    found = await store.all(Q["find_injections"], hot=True, **where, sessions=names)
     blocks: dict[str, list[StoredBlock]] = {name: [] for name in names}
     for each in found:
         blocks[each.pop("session")].append(StoredBlock(**each))
