@@ -201,8 +201,8 @@ class Recalling:
         read, probe = parse_cue(cue, now=now), await embed_cue(self._toy, parse_cue(cue, now=now))
         assert probe is not None
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        async with self._deps.store.transaction(patient=True, plan=PlanMode.KEPT) as transaction:
-            words = await look_up_cue(self._deps, transaction, place, read, model=probe.model)
+        async with self._deps.store.transaction(patient=True, plan=PlanMode.ANEW) as transaction:
+            words = await look_up_cue(self._deps, place, read, model=probe.model)
             found = await search_arms(
                 transaction,
                 place,

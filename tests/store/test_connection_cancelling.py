@@ -4,7 +4,6 @@ import pytest
 
 from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Store
-from festinger.store.queries import Query
 
 
 async def test_a_task_that_loses_its_first_cancellation_is_asked_again():
@@ -55,26 +54,6 @@ async def test_a_statement_that_is_canceled_again_and_again_leaves_its_connectio
 
     assert task.cancelled()
     assert caplog.messages == []
-    assert store.pool.get_stats().get("returns_bad", 0) == 0
-
-
-async def test_statements_sent_together_that_are_canceled_leave_their_connection_usable(
-    store: Store, caplog: pytest.LogCaptureFixture
-):
-    backends: list[int] = []
-
-    async def sleep_in_the_server() -> None:
-        async with store.transaction() as transaction:
-            backends.append(transaction.connection.info.backend_pid)
-            asked = Query(room="test", name="sleep", purpose="waits", sql="select pg_sleep(60)")
-            await transaction.together((asked, {}), (asked, {}))
-
-    task = asyncio.create_task(sleep_in_the_server())
-    while not await _is_sleeping(store, backends):
-        pass
-    await cancel_tasks([task], again_after=0)
-
-    assert task.cancelled()
     assert store.pool.get_stats().get("returns_bad", 0) == 0
 
 

@@ -118,27 +118,9 @@ async def test_a_hot_transaction_has_the_tighter_limit_and_leaves_it_behind(stor
     with pytest.raises(StoreDown):
         await store.value(SLEEP, hot=True, seconds=60)
 
-    assert await store.value(SHOW, hot=True, name="statement_timeout") == "250ms"
+    async with store.transaction(hot=True) as transaction:
+        assert await transaction.value(SHOW, name="statement_timeout") == "250ms"
     assert await store.value(SHOW, name="statement_timeout") == "30s"
-
-
-async def test_statements_sent_together_take_one_round_trip_and_come_back_in_order(store: Store) -> None:
-    before = STORE_ROUND_TRIPS._value.get()
-
-    one, shown = await store.together((ONE, {}), (SHOW, {"name": "statement_timeout"}))
-
-    assert STORE_ROUND_TRIPS._value.get() - before == 1
-    assert [[*row.values()] for row in (*one, *shown)] == [[1], ["250ms"]]
-    assert await store.value(SHOW, name="statement_timeout") == "30s"
-
-
-async def test_one_of_several_statements_that_fails_is_the_error_and_the_connection_stays_usable(store: Store) -> None:
-    with pytest.raises(StoreDown) as caught:
-        await store.together((ONE, {}), (SLEEP, {"seconds": 60}), (ONE, {}))
-
-    assert caught.value.details == {"kind": "too_slow"}
-    assert await store.together((ONE, {})) == [[{"?column?": 1}]]
-    assert store.pool.get_stats().get("returns_bad", 0) == 0
 
 
 async def test_a_single_statement_is_kept_without_a_transaction_and_nested_in_one(store: Store) -> None:

@@ -19,7 +19,6 @@ from festinger.ids import Scope
 from festinger.memory.changes import LONGEST_CHAIN
 from festinger.records import row_mapper
 from festinger.retrieval.deps import RetrievalDeps
-from festinger.store.pool import Asked
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
@@ -97,6 +96,7 @@ def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[in
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]
 
 
-def ask_standing_notes(scope: Scope) -> Asked:
-    """The query for preferences and rules that hold whatever the topic."""
-    return Q["standing_notes"], {"space": scope.space, "agent": scope.agent, "limit": STANDING}
+async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[CurrentMemory]:
+    """Load preferences and rules that hold whatever the topic. Raises `StoreDown`."""
+    rows = await deps.store.all(Q["standing_notes"], hot=True, space=scope.space, agent=scope.agent, limit=STANDING)
+    return [current_memory_from_row(row) for row in rows]

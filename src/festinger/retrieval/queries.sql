@@ -54,10 +54,6 @@ select
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
         and t.model is null limit %(limit)s) as counted) as bare;
 
--- name: search_widely
--- Says how the transaction plans what comes next, and how widely it looks for what is near.
-select set_config('plan_cache_mode', %(plan)s, true), set_config('hnsw.ef_search', %(looked_at)s, true);
-
 -- part: seen_memories
 -- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then
 -- must not take the place of one that had not; how each stood is told exactly by what is fetched.

@@ -25,7 +25,6 @@ from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
-from festinger.retrieval.notes import CurrentMemory
 from festinger.retrieval.query import MOMENTS, BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
@@ -124,29 +123,6 @@ async def recall(
     `shows`: whether all hits are shown to a model; an interface that may drop some reports itself what it
     showed.
     """
-    recalled, _ = await _recall(deps, scope, query, door=door, counts=counts, shows=shows)
-    if counts and shows:
-        return append_extras(recalled, await deps.extras(scope, query), query)
-    return recalled
-
-
-async def recall_with_standing(
-    deps: RetrievalDeps, scope: Scope, query: RecallQuery, *, door: str, with_standing: bool
-) -> tuple[RecallResult, tuple[CurrentMemory, ...]]:
-    """Recall for an interface that reports itself what it showed, with what holds whatever the topic if asked for."""
-    return await _recall(deps, scope, query, door=door, counts=True, shows=False, with_standing=with_standing)
-
-
-async def _recall(
-    deps: RetrievalDeps,
-    scope: Scope,
-    query: RecallQuery,
-    *,
-    door: str,
-    counts: bool,
-    shows: bool,
-    with_standing: bool = False,
-) -> tuple[RecallResult, tuple[CurrentMemory, ...]]:
     began = deps.stopwatch()
     query = _with_seed(deps, query)
     settings = deps.terms(scope.space).retrieval
@@ -156,8 +132,7 @@ async def _recall(
     searcher = None if query.by_words else embedder
     try:
         read, probe = await asyncio.gather(
-            look_up_early(deps, scope, query, cue=cue, embedder=searcher, with_standing=with_standing),
-            embed_cue(searcher, cue),
+            look_up_early(deps, scope, query, cue=cue, embedder=searcher), embed_cue(searcher, cue)
         )
         searched = await search(deps, scope, query, cue=cue, read=read, probe=probe, settings=settings)
     except StoreDown:
@@ -195,7 +170,9 @@ async def _recall(
     if counts:
         model = probe.model.name if probe else ""
         deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
-    return answer.recalled, searched.read.standing
+    if counts and shows:
+        return append_extras(answer.recalled, await deps.extras(scope, query), query)
+    return answer.recalled
 
 
 def _with_seed(deps: RetrievalDeps, query: RecallQuery) -> RecallQuery:

@@ -1,9 +1,9 @@
 """Finds candidates for a cue by meaning, words and time.
 
-Three round trips without a transaction: the words of the cue and how common they are, while the cue is
-embedded; the hits of all arms; and everything known about those, with what the best of them are associated with.
-If that is too slow or meets a damaged index, it is retried without vectors, and then by vectors alone; what was
-left out is reported. If nothing answers the store is down, which must never look like "nothing known".
+Three queries: the words of the cue and how common they are, while the cue is embedded; and in one transaction of
+the request path the hits of all arms, and everything known about those, with what the best of them are associated
+with. If that is too slow or meets a damaged index, it is retried without vectors, and then by vectors alone; what
+was left out is reported. If nothing answers the store is down, which must never look like "nothing known".
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,12 +24,11 @@ from festinger.retrieval.association import AssociationPath, find_associations, 
 from festinger.retrieval.bm25 import TermStatistics, pool_query, quote_term, rarest_terms, rrf_score
 from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector, candidates_from_rows
 from festinger.retrieval.deps import CorpusSize, RetrievalDeps
-from festinger.retrieval.notes import CurrentMemory, ask_standing_notes, current_memory_from_row
 from festinger.retrieval.query import BlendMode, ParsedCue, RecallQuery, cue_hash
 from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringContext
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
-from festinger.store.pool import Asked, PlanMode, Store, Transaction
+from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, bind_model, to_halfvec
 
@@ -46,9 +45,6 @@ RANKED_FROM = 1_000
 """Fewer memories are read whole with their visibility, since there is nothing to save."""
 NO_MODEL = VectorModel(name="", dims=1)
 """Placeholder where a query names a model and none is searched."""
-LOOKED_AT = 200
-"""Vectors that the index keeps in view. Measured among 100,000 distributed like those of texts: it finds .91
-of the nearest 50 with 100, .954 with 150 and .967 with 200, at less than a millisecond more."""
 CLOSE = 200
 """Texts sharing the most telling words that are scored exactly."""
 LESSONS = 20
@@ -91,8 +87,6 @@ class CueLookup:
     """What outcomes taught its blend."""
     size: CorpusSize | None = None
     """How much there is to search by meaning."""
-    standing: tuple[CurrentMemory, ...] = ()
-    """What holds whatever the topic, if that was asked for."""
 
 
 def usable_embedder(embedder: Embedder | None) -> Embedder | None:
@@ -115,33 +109,22 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
 
 
 async def look_up_cue(
-    deps: RetrievalDeps,
-    where: Store | Transaction,
-    scope: Scope,
-    cue: ParsedCue,
-    *,
-    model: VectorModel | None,
-    by_mind: bool = False,
-    with_standing: bool = False,
+    deps: RetrievalDeps, scope: Scope, cue: ParsedCue, *, model: VectorModel | None, by_mind: bool = False
 ) -> CueLookup:
     """Look up a cue that is searched by the vectors of a model, if there is one."""
-    cue_asked = {
-        "space": scope.space,
-        "agent": scope.agent,
-        "session": scope.session,
-        "cue": cue.text,
-        "phrases": list(cue.phrases),
-        "without": list(cue.without),
-        "by_mind": by_mind,
-        "mature": deps.terms(scope.space).retrieval.mature_from,
-    }
-    size = _find_corpus_size(deps, scope, model) if model else None
-    counting = [_ask_corpus_size(deps, scope, model)] if model and size is None else []
-    standing = [ask_standing_notes(scope)] if with_standing else []
-    rows, *more = await where.together((Q["read_cue"], cue_asked), *counting, *standing)
-    if model and size is None:
-        [counted] = more[0]
-        size = deps.sizes[scope.space, scope.agent, model.name] = CorpusSize(**counted, at=deps.stopwatch())
+    rows = await deps.store.all(
+        Q["read_cue"],
+        hot=True,
+        space=scope.space,
+        agent=scope.agent,
+        session=scope.session,
+        cue=cue.text,
+        phrases=list(cue.phrases),
+        without=list(cue.without),
+        by_mind=by_mind,
+        mature=deps.terms(scope.space).retrieval.mature_from,
+    )
+    size = await _load_corpus_size(deps, scope, model) if model else None
     terms = [row for row in rows if row["term"] is not None]
     first = rows[0]
     statistics = {
@@ -167,23 +150,29 @@ async def look_up_cue(
         remembered=first["remembered"],
         shifts=tuple(first["shifts"] or ()),
         size=size,
-        standing=tuple(map(current_memory_from_row, more[-1])) if with_standing else (),
     )
 
 
-def _find_corpus_size(deps: RetrievalDeps, scope: Scope, model: VectorModel) -> CorpusSize | None:
-    """Return how much there is to search, as counted a while ago."""
-    known = deps.sizes.get((scope.space, scope.agent, model.name))
-    return known if known is not None and deps.stopwatch() - known.at < COUNTED_FOR else None
-
-
-def _ask_corpus_size(deps: RetrievalDeps, scope: Scope, model: VectorModel) -> Asked:
-    limit = max(MOST_COUNTED, deps.few + 1)
-    return Q["count_searchable"], {"space": scope.space, "agent": scope.agent, "model": model.name, "limit": limit}
+async def _load_corpus_size(deps: RetrievalDeps, scope: Scope, model: VectorModel) -> CorpusSize:
+    """Return how much there is to search; cached for a while."""
+    key, now = (scope.space, scope.agent, model.name), deps.stopwatch()
+    known = deps.sizes.get(key)
+    if known is not None and now - known.at < COUNTED_FOR:
+        return known
+    row = await deps.store.one(
+        Q["count_searchable"],
+        hot=True,
+        space=scope.space,
+        agent=scope.agent,
+        model=model.name,
+        limit=max(MOST_COUNTED, deps.few + 1),
+    )
+    deps.sizes[key] = CorpusSize(**row, at=now)
+    return deps.sizes[key]
 
 
 async def search_arms(
-    where: Store | Transaction,
+    transaction: Transaction,
     scope: Scope,
     query: RecallQuery,
     *,
@@ -197,13 +186,12 @@ async def search_arms(
     chosen = choose_query_parts(query, read, size if probe else None, few=few)
     parameters = {**_search_parameters(scope, query, read=read, probe=probe, settings=settings), "few": few}
     statement = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
-    # The plan depends on how rare the words are.
-    widely = (Q["search_widely"], {"plan": PlanMode.ANEW, "looked_at": str(LOOKED_AT)})
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
-        _, rows = await where.together(widely, (statement.only(chosen), parameters))
+        rows = await transaction.all(statement.only(chosen), **parameters)
         if is_incomplete_search(rows, chosen, near=parameters["near"]):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
-            _, rows = await where.together(widely, (statement.only(chosen), parameters))
+            await transaction.plan(PlanMode.ANEW)
+            rows = await transaction.all(statement.only(chosen), **parameters)
     rows = [row for row in rows if row["ref"] is not None]
     types = {row["ref"]: row["type"] for row in rows}
     arms: dict[str, list[UUID]] = {}
@@ -312,7 +300,7 @@ def _search_parameters(
 
 async def fetch_candidates(
     deps: RetrievalDeps,
-    where: Store | Transaction,
+    transaction: Transaction,
     scope: Scope,
     query: RecallQuery,
     *,
@@ -348,28 +336,27 @@ async def fetch_candidates(
         "half_life": settings.co_access_half_life_days,
         "agent": scope.agent,
     }
-    [rows] = await where.together((statement, parameters))
-    kept = await _filter_believed_rows(deps, scope, query, rows)
+    rows = await transaction.all(statement, **parameters)
+    kept = await _filter_believed_rows(deps, transaction, scope, query, rows)
     return candidates_from_rows(
         kept, probe=probe.vector if probe else None, now=read.asked.now, context_weight=settings.context_weight
     )
 
 
 async def _filter_believed_rows(
-    deps: RetrievalDeps, scope: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, query: RecallQuery, rows: Sequence[dict[str, Any]]
 ) -> Sequence[dict[str, Any]]:
     """Keep only what was believed, or valid, at the moments asked for, in the words of then."""
     if query.as_of is None and query.valid_at is None:
         return rows
     ids = [row["ref"] for row in rows if row["type"] == MEMORY]
-    async with deps.store.transaction(hot=True) as transaction:
-        stood = await find_believed_ids(
-            deps.memory, transaction, scope.space, ids, as_of=query.as_of, valid_at=query.valid_at
-        )
-        kept = [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
-        if query.as_of is None:
-            return kept
-        words = await find_wordings_at(transaction, scope.space, stood, query.as_of)
+    stood = await find_believed_ids(
+        deps.memory, transaction, scope.space, ids, as_of=query.as_of, valid_at=query.valid_at
+    )
+    kept = [row for row in rows if row["type"] != MEMORY or row["ref"] in stood]
+    if query.as_of is None:
+        return kept
+    words = await find_wordings_at(transaction, scope.space, stood, query.as_of)
     unmade = {"context": None, "compressed": None}
     return [{**row, **words[row["ref"]], **unmade} if row["ref"] in words else row for row in kept]
 
@@ -407,13 +394,13 @@ class SearchResult:
 
 
 async def look_up_early(
-    deps: RetrievalDeps, scope: Scope, query: RecallQuery, *, cue: ParsedCue, embedder: Embedder | None, **more: bool
+    deps: RetrievalDeps, scope: Scope, query: RecallQuery, *, cue: ParsedCue, embedder: Embedder | None
 ) -> CueLookup | None:
     """Look up the cue of a query; none if that met what another try may not meet. Raises `StoreDown`."""
     model = VectorModel(name=embedder.name, dims=embedder.dimensions) if embedder else None
     by_mind = query.blend is BlendMode.MIND
     try:
-        return await look_up_cue(deps, deps.store, scope, cue, model=model, by_mind=by_mind, **more)
+        return await look_up_cue(deps, scope, cue, model=model, by_mind=by_mind)
     except StoreDown as error:
         if error.details.get("kind") not in PARTIAL:
             raise
@@ -437,12 +424,7 @@ async def search(
             break
         try:
             read = read or await look_up_cue(
-                deps,
-                deps.store,
-                scope,
-                cue,
-                model=probe.model if probe else None,
-                by_mind=query.blend is BlendMode.MIND,
+                deps, scope, cue, model=probe.model if probe else None, by_mind=query.blend is BlendMode.MIND
             )
             return await _search_without(deps, scope, query, read=read, probe=probe, settings=settings, without=without)
         except StoreDown as error:
@@ -464,16 +446,20 @@ async def _search_without(
     without: tuple[str, ...],
 ) -> SearchResult:
     probe = None if VECTOR_ARM in without else probe
-    size, where = read.size if probe else None, deps.store
+    size = read.size if probe else None
     asked = replace(read.asked, has_vector=probe is not None, now=query.as_of or read.asked.now)
     if WORDS_ARM in without:
         asked = replace(asked, terms=(), cue=replace(asked.cue, span=None))
     read = replace(read, asked=asked)
-    found = await search_arms(where, scope, query, read=read, probe=probe, size=size, settings=settings, few=deps.few)
-    seeds = select_seeds(found, query, k=settings.rrf_k)
-    candidates = await fetch_candidates(
-        deps, where, scope, query, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
-    )
+    # The plan of the search depends on how rare the words are; it says that what follows is planned once.
+    async with deps.store.transaction(hot=True, plan=PlanMode.ANEW) as transaction:
+        found = await search_arms(
+            transaction, scope, query, read=read, probe=probe, size=size, settings=settings, few=deps.few
+        )
+        seeds = select_seeds(found, query, k=settings.rrf_k)
+        candidates = await fetch_candidates(
+            deps, transaction, scope, query, read=read, found=found, probe=probe, settings=settings, seeds=list(seeds)
+        )
     reached = find_associations(
         seeds,
         {each.ref: each.partners for each in candidates if each.partners},

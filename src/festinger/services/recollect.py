@@ -6,6 +6,7 @@ and keeps those that apply. Repeated observations follow, if enabled, and what t
 the message comes first. Empty spaces are not queried.
 """
 
+import asyncio
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,9 +22,16 @@ from festinger.memory.model import Kind
 from festinger.proposals.health import format_observation, load_observations
 from festinger.proposals.model import Proposal
 from festinger.records import record_json
-from festinger.retrieval.notes import CurrentMemory, NoteReader, combine_logits, pair_text, select_notes
+from festinger.retrieval.notes import (
+    CurrentMemory,
+    NoteReader,
+    combine_logits,
+    load_standing_notes,
+    pair_text,
+    select_notes,
+)
 from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall_with_standing
+from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallItem
 from festinger.runtime.app import App
 from festinger.services.block import (
@@ -181,8 +189,8 @@ async def _recall_memories(
         by_words=by_words,
         ungated=reader is not None,
     )
-    found, standing = await recall_with_standing(
-        app.recall.deps, scope, query, door=door, with_standing=reader is not None
+    found, standing = await asyncio.gather(
+        recall(app.recall.deps, scope, query, door=door, shows=False), _load_standing(app, scope, reader)
     )
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
@@ -190,6 +198,10 @@ async def _recall_memories(
         items = await _select_applicable(reader, cue, [*items, *(each for each in standing if each.id not in known)])
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
     return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id), evidence=evidence)
+
+
+async def _load_standing(app: App, scope: Scope, reader: NoteReader | None) -> list[CurrentMemory]:
+    return await load_standing_notes(app.recall.deps, scope) if reader is not None else []
 
 
 async def _select_applicable(

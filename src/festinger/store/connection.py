@@ -78,6 +78,7 @@ class DatabaseConnector:
             "statement_timeout": f"{self._settings.statement_timeout_ms}ms",
             "lock_timeout": f"{LOCK_TIMEOUT_MS}ms",
             "application_name": f"festinger:{self._door}",
+            "looked_at": "100",
         }
 
     async def dial(self) -> Connection:
@@ -221,7 +222,7 @@ def translate_store_errors() -> Iterator[None]:
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise build_store_down(TOO_SLOW, "The database took longer than its limit.") from error
+        raise build_too_slow() from error
     except pg.LockNotAvailable as error:
         raise build_store_busy(HELD, "Other work has held the same rows for longer than this waits.") from error
     except _DAMAGED as error:
@@ -256,6 +257,10 @@ def _without_details() -> Iterator[None]:
 def build_store_down(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
+
+
+def build_too_slow() -> StoreDown:
+    return build_store_down(TOO_SLOW, "The database took longer than its limit.")
 
 
 def build_store_busy(kind: str, message: str) -> StoreBusy:
@@ -307,20 +312,29 @@ def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
 class TimedTransaction:
     """A transaction whose begin and end each have a time limit."""
 
-    def __init__(self, connection: Connection, *, deadline: float) -> None:
-        self._transaction = connection.transaction()
+    def __init__(self, connection: Connection, *, deadline: float, first: bytes = b"") -> None:
+        """`first` begins it together with what is said at its beginning, in one round trip."""
+        self._transaction = None if first else connection.transaction()
+        self._first = first
         self._connection = connection
         self._deadline = deadline
 
     async def __aenter__(self) -> None:
         with cut_if_frozen(self._connection, self._deadline):
-            await self._transaction.__aenter__()
+            await (self._transaction.__aenter__() if self._transaction else self._connection.execute(self._first))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         with cut_if_frozen(self._connection, self._deadline):
-            return await self._transaction.__aexit__(kind, error, trace)
+            if self._transaction is not None:
+                return await self._transaction.__aexit__(kind, error, trace)
+            if error is None:
+                await self._connection.commit()
+                return None
+            with suppress(psycopg.Error):  # the error that ended it says more
+                await self._connection.rollback()
+            return None
 
 
 Row = TypeVar("Row")

@@ -6,15 +6,18 @@ has none. With a `NestedStore`, operations that open their own transaction run i
 the work of several packages commits or fails together.
 """
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import psycopg
 import psycopg_pool
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from festinger.errors import NotFound
@@ -27,6 +30,7 @@ from festinger.store.connection import (
     ReconnectingConnection,
     TimedTransaction,
     build_store_down,
+    build_too_slow,
     closing_connection,
     cut_if_frozen,
     is_silent,
@@ -36,8 +40,6 @@ from festinger.store.migration import require_supported
 from festinger.store.queries import Query, queries_of
 
 Row = Mapping[str, Any]
-Asked = tuple[Query, Mapping[str, Any]]
-"""A statement and its parameters."""
 
 Q = queries_of("festinger.store")
 
@@ -45,6 +47,11 @@ LIFETIME_SECONDS = 30 * 60
 """Connections are replaced after this long, to pick up a server that moved or changed its permissions."""
 GRACE_SECONDS = 1.0
 """Extra time for a server to report that it hit its own limit; after that it counts as frozen."""
+
+LOOKED_AT = 200
+"""Vectors that the index keeps in view in a transaction with a limit of its own. Measured among 100,000 distributed
+like those of texts: it finds .91 of the nearest 50 with 100, .954 with 150 and .967 with 200, at less than a
+millisecond more."""
 
 _INSIDE: ContextVar[bool] = ContextVar("festinger_in_transaction", default=False)
 
@@ -83,12 +90,12 @@ class Transaction:
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
         """Return all rows."""
-        cursor = await self._wait_for(query, parameters)
+        cursor = await self._execute(query, parameters)
         return await cursor.fetchall()
 
     async def maybe(self, query: Query, **parameters: Any) -> DictRow | None:
         """Return the first row, if there is one."""
-        cursor = await self._wait_for(query, parameters)
+        cursor = await self._execute(query, parameters)
         return await cursor.fetchone()
 
     async def one(self, query: Query, **parameters: Any) -> DictRow:
@@ -104,7 +111,7 @@ class Transaction:
 
     async def run(self, query: Query, **parameters: Any) -> int:
         """Return the number of rows changed."""
-        cursor = await self._wait_for(query, parameters)
+        cursor = await self._execute(query, parameters)
         return cursor.rowcount
 
     async def run_many(self, query: Query, rows: Sequence[Mapping[str, Any]]) -> int:
@@ -126,14 +133,6 @@ class Transaction:
                 await cursor.executemany(query.sql, rows, returning=True)
                 return [await result.fetchone() async for result in cursor.results()]
 
-    async def together(self, *asked: Asked) -> list[list[DictRow]]:
-        """Run statements one after the other in one round trip; return the rows of each."""
-        with translate_store_errors(), STORE_SECONDS.labels(asked[-1][0].room).time():
-            with cut_if_frozen(self.connection, self._deadline * len(asked)):
-                async with self.connection.pipeline():
-                    cursors = [await self._execute(query, parameters) for query, parameters in asked]
-                return [await cursor.fetchall() for cursor in cursors]
-
     async def plan(self, plan: PlanMode) -> None:
         """Set how the following statements are planned."""
         await self.run(Q["choose_plan"], plan=plan)
@@ -145,16 +144,19 @@ class Transaction:
             async with self.connection.transaction():
                 yield
 
-    async def _wait_for(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
+    async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
         with translate_store_errors(), STORE_SECONDS.labels(query.room).time():
             with cut_if_frozen(self.connection, self._deadline):
-                return await self._execute(query, parameters)
+                # We number the parameters once; psycopg would parse the names of a long statement every time.
+                cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
+                given = [parameters[name] for name in query.parameters]
+                return await cursor.execute(query.positional, given, binary=query.packed)
 
-    async def _execute(self, query: Query, parameters: Mapping[str, Any]) -> psycopg.AsyncCursor[DictRow]:
-        # We number the parameters once; psycopg would parse the names of a long statement every time.
-        cursor = psycopg.AsyncRawCursor[DictRow](self.connection)
-        given = [parameters[name] for name in query.parameters]
-        return await cursor.execute(query.positional, given, binary=query.packed)
+
+@cache
+def _begin_limited(milliseconds: int, plan: PlanMode) -> bytes:
+    bound = sql.SQL(Q["begin_limited"].sql).format(timeout=milliseconds, plan=str(plan), looked_at=LOOKED_AT)
+    return bound.as_bytes(None)
 
 
 class Store:
@@ -190,19 +192,31 @@ class Store:
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translate_store_errors():
             async with AsyncExitStack() as stack:
-                connection = await self._begin(stack, wait=limit / 1000)
+                first = _begin_limited(0 if patient else limit, plan) if hot or patient else b""
+                connection = await self._begin(stack, wait=limit / 1000, first=first)
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:
-                    await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
-                if hot or patient:
-                    timeout = "0" if patient else f"{limit}ms"
-                    await transaction.run(Q["limit_statement"], timeout=timeout, plan=plan)
+                    await self._configure(transaction, timeout=0 if patient else limit, plan=plan)
                 with _inside():
                     yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
-        [rows] = await self.together((query, parameters), hot=hot, plan=PlanMode.BY_COST)
-        return rows
+        """Run one statement, which the server begins and ends by itself: one round trip, not three."""
+        limit = (self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms) / 1000
+        with translate_store_errors():
+            connection = await self._take_silent(limit)
+        if connection is None:
+            async with self.transaction(hot=hot) as transaction:
+                return await transaction.all(query, **parameters)
+        try:
+            with _inside():
+                # The session has the limit of other statements; the tighter one is kept here.
+                async with asyncio.timeout(limit if hot else None):
+                    return await Transaction(connection, limit=limit).all(query, **parameters)
+        except TimeoutError as error:
+            raise build_too_slow() from error
+        finally:
+            await self.pool.putconn(connection)
 
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
         return next(iter(await self.all(query, hot=hot, **parameters)), None)
@@ -218,24 +232,6 @@ class Store:
     async def run(self, query: Query, *, hot: bool = False, **parameters: Any) -> int:
         async with self.transaction(hot=hot) as transaction:
             return await transaction.run(query, **parameters)
-
-    async def together(self, *asked: Asked, hot: bool = True, plan: PlanMode = PlanMode.KEPT) -> list[list[DictRow]]:
-        """Run statements one after the other in one round trip, which the server begins and ends by itself."""
-        limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
-        with translate_store_errors():
-            connection = await self._take_silent(limit / 1000)
-        if connection is None:
-            async with self.transaction(hot=hot, plan=plan) as transaction:
-                return [await transaction.all(query, **parameters) for query, parameters in asked]
-        try:
-            with _inside():
-                alone = Transaction(connection, limit=limit / 1000)
-                if not hot:
-                    return [await alone.all(query, **parameters) for query, parameters in asked]
-                limited = (Q["limit_statement"], {"timeout": f"{limit}ms", "plan": plan})
-                return (await alone.together(limited, *asked))[1:]
-        finally:
-            await self.pool.putconn(connection)
 
     @asynccontextmanager
     async def apart(self) -> AsyncIterator[Connection]:
@@ -267,7 +263,13 @@ class Store:
         STORE_POOL_SIZE.set(stats.get("pool_size", 0))
         STORE_POOL_WAITING.set(stats.get("requests_waiting", 0))
 
-    async def _begin(self, stack: AsyncExitStack, *, wait: float) -> Connection:
+    async def _configure(self, transaction: Transaction, *, timeout: int, plan: PlanMode) -> None:
+        """Give a transaction what a connection of its own would have."""
+        limits = {**self._line.limits, "statement_timeout": f"{timeout}ms", "looked_at": str(LOOKED_AT)}
+        await transaction.run(Q["configure_connection"], **limits, local=True)
+        await transaction.plan(plan)
+
+    async def _begin(self, stack: AsyncExitStack, *, wait: float, first: bytes) -> Connection:
         """Return a connection with an open transaction that ends with `stack`.
 
         A pooled connection may have died since its last use, which only its first statement reveals. After a
@@ -278,7 +280,8 @@ class Store:
                 connection = await self._take(wait)
                 attempt.push_async_callback(self.pool.putconn, connection)
                 try:
-                    await attempt.enter_async_context(TimedTransaction(connection, deadline=wait + GRACE_SECONDS))
+                    begun = TimedTransaction(connection, deadline=wait + GRACE_SECONDS, first=first)
+                    await attempt.enter_async_context(begun)
                 except psycopg.OperationalError:
                     if not (connection.closed and spare):
                         raise
@@ -351,6 +354,6 @@ class NestedStore(Store):
         async with self._outer.savepoint():
             yield self._outer
 
-    async def together(self, *asked: Asked, hot: bool = True, plan: PlanMode = PlanMode.KEPT) -> list[list[DictRow]]:
+    async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
         async with self.transaction() as transaction:
-            return [await transaction.all(query, **parameters) for query, parameters in asked]
+            return await transaction.all(query, **parameters)
