@@ -43,7 +43,7 @@ from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.score import VECTOR_ARM
-from festinger.retrieval.search import embed_cue, look_up_cue, search_arms
+from festinger.retrieval.search import embed_cue, load_corpus_size, look_up_cue, search_arms
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.services.access import add_space
 from festinger.settings.deployment import current_deployment
@@ -201,15 +201,16 @@ class Recalling:
         read, probe = parse_cue(cue, now=now), await embed_cue(self._toy, parse_cue(cue, now=now))
         assert probe is not None
         place = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT, session=SessionId("asking"))
-        async with self._deps.store.transaction(patient=True, plan=PlanMode.ANEW) as transaction:
-            words = await look_up_cue(self._deps, place, read, model=probe.model)
+        async with self._deps.store.transaction(patient=True, plan=PlanMode.KEPT) as transaction:
+            size = await load_corpus_size(self._deps, transaction, place, probe.model)
+            words = await look_up_cue(self._deps, transaction, place, read, probe=probe)
             found = await search_arms(
                 transaction,
                 place,
                 query,
                 read=words,
                 probe=probe,
-                size=words.size,
+                size=size,
                 settings=self._deps.terms(MAIN_SPACE).retrieval,
                 few=few,
             )

@@ -225,8 +225,8 @@ async def test_a_word_that_the_vectors_miss_is_found_first(store: Store):
 
 
 ROUND_TRIPS = 5
-"""Of a recall: three questions, and begin and end of the transaction with the last two. Sent in pipelines there are
-three, but each costs psycopg as much processor time as the round trips that it saves."""
+"""Of a recall: three questions, and begin and end of their transaction. Sent in pipelines there are three, but each
+costs psycopg more processor time than the round trips that it saves."""
 
 
 class Watched:

@@ -337,7 +337,9 @@ async def nearest(
     async with mind.store.transaction() as transaction:
         for setting in ("enable_sort = off", "enable_seqscan = off", "hnsw.max_scan_tuples = 1"):
             await transaction.connection.execute(f"set local {setting}".encode())
-        read = await look_up_cue(mind.searching, mind.place(), parse_cue(query.cue, now=mind.hands.now), model=None)
+        read = await look_up_cue(
+            mind.searching, transaction, mind.place(), parse_cue(query.cue, now=mind.hands.now), probe=PROBE
+        )
         found = await search_arms(
             transaction,
             mind.place(agent=agent),

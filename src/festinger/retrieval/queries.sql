@@ -4,7 +4,7 @@
 -- name: read_cue
 -- The words of a cue as they are searched, how common each is among memories and turns, whether one is a piece of an
 -- identifier, what must and must not stand in a hit, the episode that is still going on, and what the mind of an agent
--- goes by where that is asked for.
+-- goes by where that is asked for. And how the transaction plans `then`, and how widely it looks for what is near.
 select terms.term, terms.memory_df, terms.turn_df,
     (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
@@ -23,7 +23,9 @@ select terms.term, terms.memory_df, terms.turn_df,
         union all
         select '!(' || plainto_tsquery('english', w.word)::text || ')' from unnest(%(without)s::text[]) as w (word)
         where numnode(plainto_tsquery('english', w.word)) > 0
-    ) as asked) as must
+    ) as asked) as must,
+    (select set_config('plan_cache_mode', %(then)s, true)) as plan,
+    (select set_config('hnsw.ef_search', %(looked_at)s, true)) as looked_at
 from (select 1) as always
 left join (
     select l.term, coalesce(m.df, 0) as memory_df, coalesce(t.df, 0) as turn_df

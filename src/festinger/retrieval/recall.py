@@ -50,7 +50,6 @@ from festinger.retrieval.search import (
     SearchResult,
     describe_missing_vectors,
     embed_cue,
-    look_up_early,
     search,
     usable_embedder,
 )
@@ -129,12 +128,9 @@ async def recall(
     cue = parse_cue(query.cue, now=query.as_of or deps.clock())
     embedder = usable_embedder(deps.embedder())
     thresholds = thresholds_from_profile(embedder.profile if embedder else None)
-    searcher = None if query.by_words else embedder
+    probe = None if query.by_words else await embed_cue(embedder, cue)
     try:
-        read, probe = await asyncio.gather(
-            look_up_early(deps, scope, query, cue=cue, embedder=searcher), embed_cue(searcher, cue)
-        )
-        searched = await search(deps, scope, query, cue=cue, read=read, probe=probe, settings=settings)
+        searched = await search(deps, scope, query, cue=cue, probe=probe, settings=settings)
     except StoreDown:
         RECALLS.labels(door, "failed").inc()
         raise

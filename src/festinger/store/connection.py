@@ -78,7 +78,6 @@ class DatabaseConnector:
             "statement_timeout": f"{self._settings.statement_timeout_ms}ms",
             "lock_timeout": f"{LOCK_TIMEOUT_MS}ms",
             "application_name": f"festinger:{self._door}",
-            "looked_at": "100",
         }
 
     async def dial(self) -> Connection:

@@ -8,13 +8,11 @@ select set_config('statement_timeout', %(statement_timeout)s, %(local)s),
        set_config('application_name', %(application_name)s, %(local)s),
        set_config('timezone', 'UTC', %(local)s),
        set_config('hnsw.iterative_scan', 'relaxed_order', %(local)s),
-       set_config('hnsw.ef_search', %(looked_at)s, %(local)s);
+       set_config('hnsw.ef_search', '100', %(local)s);
 
 -- name: begin_limited
--- Begins a transaction with a limit of its own: the tighter one of the request path, or none (0); and says how it plans
--- and how widely it looks for what is near.
+-- Begins a transaction with a limit of its own: the tighter one of the request path, or none (0); and says how it plans.
 begin; set local statement_timeout = {timeout}; set local plan_cache_mode = {plan};
-set local hnsw.ef_search = {looked_at};
 
 -- name: choose_plan
 -- Says how the statements of this transaction are planned from here on.

@@ -120,7 +120,9 @@ async def best(mind: Recaller, cue: str, kept: dict[UUID, dict[str, object]]) ->
     """What the words arm gives, and what looking at every memory gives."""
     settings = mind.retrieval
     async with mind.store.transaction() as transaction:
-        read = await look_up_cue(mind.searching, mind.place(), parse_cue(cue, now=mind.hands.now), model=None)
+        read = await look_up_cue(
+            mind.searching, transaction, mind.place(), parse_cue(cue, now=mind.hands.now), probe=None
+        )
         found = await search_arms(
             transaction,
             mind.place(),
