@@ -9,8 +9,9 @@ from structlog.testing import capture_logs
 from tests.store.relay import relay_to
 
 from festinger.errors import BadSetting, NotFound, StoreDown, StoreUnfit
+from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
-from festinger.store.pool import LIFETIME_SECONDS, Store, open_store
+from festinger.store.pool import LIFETIME_SECONDS, NestedStore, Store, open_store
 from festinger.store.queries import Query
 
 SMALL = StoreSettings(pool_min=1, pool_max=2, statement_timeout_ms=2000)
@@ -117,8 +118,27 @@ async def test_a_hot_transaction_has_the_tighter_limit_and_leaves_it_behind(stor
     with pytest.raises(StoreDown):
         await store.value(SLEEP, hot=True, seconds=60)
 
-    assert await store.value(SHOW, hot=True, name="statement_timeout") == "250ms"
+    async with store.transaction(hot=True) as transaction:
+        assert await transaction.value(SHOW, name="statement_timeout") == "250ms"
     assert await store.value(SHOW, name="statement_timeout") == "30s"
+
+
+async def test_a_single_statement_is_kept_without_a_transaction_and_nested_in_one(store: Store) -> None:
+    insert = sql("insert into space (id, name) values (%(id)s, %(id)s) returning id")
+
+    async def insert_then_fail() -> None:
+        async with store.transaction() as transaction:
+            await NestedStore(transaction).value(insert, id="nested")
+            await transaction.one(sql("select 1 where false"))
+
+    before = STORE_ROUND_TRIPS._value.get()
+    await store.value(insert, id="alone")
+    spent = STORE_ROUND_TRIPS._value.get() - before
+    with pytest.raises(NotFound):
+        await insert_then_fail()
+
+    assert spent == 1
+    assert await store.value(sql("select array_agg(id order by id) from space")) == ["alone", "main"]
 
 
 async def test_a_patient_transaction_has_no_limit(store: Store) -> None:

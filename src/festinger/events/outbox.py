@@ -10,7 +10,7 @@ drops it.
 
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -135,18 +135,25 @@ class Outbox:
         return event
 
     async def emit_all(
-        self, transaction: Transaction, new_events: Sequence[NewEvent], *, space: SpaceId, at_once: bool = False
+        self,
+        transaction: Transaction,
+        new_events: Sequence[NewEvent],
+        *,
+        space: SpaceId,
+        at_once: bool = False,
+        held: Collection[str] = (),
     ) -> list[Event]:
         """Like `emit`, for many events in order: three round trips, however many there are.
 
         With `at_once`, subscribers with a `batch` handle them in this transaction, without a job for each; where
-        one fails, its events are delivered by jobs.
+        one fails, its events are delivered by jobs. `held` names subjects that the transaction has locked.
         """
         if not new_events:
             return []
         for new_event in new_events:
             check_payload(new_event.name, find_schema(new_event.name), new_event.payload)
-        await self.hold(transaction, [each.subject for each in new_events], space=space)
+        if free := {each.subject for each in new_events}.difference(held):
+            await self.hold(transaction, sorted(free), space=space)
         now = self.clock()
         events = [self._event(each, space=space, at=now) for each in new_events]
         asked = [delivery for event in events for delivery in self._deliveries(event, at_once=at_once)]
@@ -181,12 +188,31 @@ class Outbox:
             for subscription in self.subscribers(event.name).values():
                 if subscription.batch is not None and subscription.wants(event):
                     wanted[subscription].append(event)
+        try:
+            await self._handle(transaction, wanted)
+        except StoreDown:
+            raise
+        except FAULTS:
+            await self._handle_each(transaction, wanted, space=space)
+
+    async def _handle(self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]]) -> None:
+        """Have events handled, all or none."""
+        if not wanted:
+            return
+        async with transaction.savepoint():
+            for subscription, heard in wanted.items():
+                assert subscription.batch is not None
+                await subscription.batch(transaction, heard)
         for subscription, heard in wanted.items():
-            assert subscription.batch is not None
+            EVENTS_DELIVERED.labels(subscription.subscriber).inc(len(heard))
+
+    async def _handle_each(
+        self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]], *, space: SpaceId
+    ) -> None:
+        """Have events handled by one subscriber after the other; for one that fails, by jobs."""
+        for subscription, heard in wanted.items():
             try:
-                async with transaction.savepoint():
-                    await subscription.batch(transaction, heard)
-                EVENTS_DELIVERED.labels(subscription.subscriber).inc(len(heard))
+                await self._handle(transaction, {subscription: heard})
             except StoreDown:
                 raise
             except FAULTS as error:

@@ -877,15 +877,16 @@ where e.space_id = %(space)s and e.state <> 'open' and e.facts_at is null and e.
 order by e.closed_at
 limit %(limit)s;
 
--- name: put_turn
--- Adds a turn to an episode, once.
-insert into episode_turn (space_id, episode_id, seq, turn_id, at, role, origin, content, surfaced)
-values (%(space)s, %(episode)s, %(seq)s, %(turn)s, %(at)s, %(role)s, %(origin)s, %(content)s, %(surfaced)s)
-on conflict (space_id, turn_id) do nothing
-returning seq;
-
--- name: grow_episodes
--- Notes that something was said in episodes.
+-- name: add_turns
+-- Adds turns to episodes, each once, and notes that something was said in them.
+with added as (
+    insert into episode_turn (space_id, episode_id, seq, turn_id, at, role, origin, content, surfaced)
+    select %(space)s, t.episode, t.seq, t.turn, t.at, t.role, t.origin, t.content, t.surfaced::uuid[]
+    from unnest(%(episode)s::uuid[], %(seq)s::integer[], %(turn)s::uuid[], %(at)s::timestamptz[], %(role)s::text[],
+        %(origin)s::text[], %(content)s::text[], %(surfaced)s::text[])
+        as t (episode, seq, turn, at, role, origin, content, surfaced)
+    on conflict (space_id, turn_id) do nothing
+)
 update episode e set turns = grown.turns, last_at = greatest(e.last_at, grown.at)
 from unnest(%(ids)s::uuid[], %(turns)s::integer[], %(times)s::timestamptz[]) as grown (id, turns, at)
 where e.space_id = %(space)s and e.id = grown.id;

@@ -9,7 +9,7 @@ derived from the turn prevent learning anything twice.
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -18,7 +18,7 @@ import structlog
 from festinger.errors import FestingerError, StoreDown, Unavailable
 from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.extract.statements import asks_to_remember
-from festinger.memory.extract.turns import PersonTurn, learn_turn
+from festinger.memory.extract.turns import PersonTurn, learn_turn, may_teach
 from festinger.memory.learn.result import Learned
 from festinger.proxy.capture.exchange import derive_part_id
 from festinger.proxy.errors import fail_open
@@ -82,7 +82,8 @@ class StoredLearner:
         self._app = app
         self._background = background
         self._reader = reader
-        self._open: dict[tuple[SpaceId, AgentId], set[asyncio.Future[Any]]] = {}
+        self._open: dict[tuple[SpaceId, AgentId], dict[asyncio.Future[Any], Callable[[], bool]]] = {}
+        """What is being learned, and whether it may state something."""
 
     def start(self, ctx: RequestContext) -> None:
         """Start learning from the new turns of a request, if there is anything to learn from."""
@@ -99,26 +100,32 @@ class StoredLearner:
         if self._reader is not None:
             self._reader.use_model(app.own_model.setting)
             if not asks and (learned := self._reader.learn(scope, turns)) is not None:
-                self._follow(scope, learned)
+                self._follow(app, scope, learned, turns)
                 learned.add_done_callback(partial(_note_stored, app, scope.space))
                 return
         task = self._background.start(learn_turns(app, scope, turns))
-        self._follow(scope, task)
+        self._follow(app, scope, task, turns)
         task.add_done_callback(partial(self._skip, scope.space, turns))
         if asks:
             ctx.learning = partial(_wait_for_status, app, task, ctx.settings.proxy.memory_deadline_ms / 1000)
 
     def is_learning(self, space: SpaceId) -> bool:
-        return any(key[0] == space for key in self._open)
+        return any(self._awaited(key) for key in list(self._open) if key[0] == space)
 
     async def settled(self, space: SpaceId, agent: AgentId) -> None:
-        """Wait until what this agent heard before is learned and can be recalled."""
-        if under_way := self._open.get((space, agent)):
-            await asyncio.wait(set(under_way))
+        """Wait until what this agent heard before is learned and can be recalled; not for what states nothing."""
+        if awaited := self._awaited((space, agent)):
+            await asyncio.wait(awaited)
 
-    def _follow(self, scope: Scope, task: asyncio.Future[Any]) -> None:
+    def _awaited(self, key: tuple[SpaceId, AgentId]) -> set[asyncio.Future[Any]]:
+        """What is being learned from turns that may state something."""
+        return {task for task, may_state in self._open.get(key, {}).items() if may_state()}
+
+    def _follow(self, app: App, scope: Scope, task: asyncio.Future[Any], turns: Sequence[PersonTurn]) -> None:
         key = (scope.space, scope.agent)
-        self._open.setdefault(key, set()).add(task)
+        # Looked at once, and only if a request comes before they are learned, which is rare.
+        may_state = cache(lambda: any(may_teach(app.memory.deps, turn.text) for turn in turns))
+        self._open.setdefault(key, {})[task] = may_state
         task.add_done_callback(partial(self._done, key))
 
     def _skip(self, space: SpaceId, turns: Sequence[PersonTurn], task: asyncio.Task[LearnStatus]) -> None:
@@ -126,7 +133,7 @@ class StoredLearner:
             self._reader.skip(space, turns)
 
     def _done(self, key: tuple[SpaceId, AgentId], task: asyncio.Future[Any]) -> None:
-        self._open[key].discard(task)
+        del self._open[key][task]
         if not self._open[key]:
             del self._open[key]
 

@@ -42,10 +42,9 @@ async def load_current_memories(
     deps: RetrievalDeps, scope: Scope, memories: Collection[UUID]
 ) -> dict[UUID, CurrentMemory]:
     """Map each memory to itself or what replaced it; missing ones are gone. Raises `StoreDown`."""
-    async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["standings"], space=scope.space, agent=scope.agent, memories=sorted(memories), depth=LONGEST_CHAIN
-        )
+    rows = await deps.store.all(
+        Q["standings"], hot=True, space=scope.space, agent=scope.agent, memories=sorted(memories), depth=LONGEST_CHAIN
+    )
     return {row["asked"]: current_memory_from_row(row) for row in rows}
 
 
@@ -141,8 +140,7 @@ def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[in
 
 async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[CurrentMemory]:
     """Load preferences and rules that hold whatever the topic. Raises `StoreDown`."""
-    async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(Q["standing_notes"], space=scope.space, agent=scope.agent, limit=STANDING)
+    rows = await deps.store.all(Q["standing_notes"], hot=True, space=scope.space, agent=scope.agent, limit=STANDING)
     return [current_memory_from_row(row) for row in rows]
 
 

@@ -6,6 +6,7 @@ and keeps those that apply; what was said in one breath with the best one comes 
 the message comes first. Empty spaces are not queried.
 """
 
+import asyncio
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -189,12 +190,26 @@ async def _recall_memories(
         by_words=by_words,
         ungated=reader is not None,
     )
-    found = await recall(app.recall.deps, scope, query, door=door, shows=False)
+    found, standing = await asyncio.gather(
+        recall(app.recall.deps, scope, query, door=door, shows=False), _load_standing(app, scope, reader)
+    )
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
-        items = await _select_applicable(app, scope, reader, cue, items, exclude=exclude)
+        items = await _select_applicable(
+            app,
+            scope,
+            reader,
+            cue,
+            items,
+            standing=[each for each in standing if each.id not in exclude],
+            exclude=exclude,
+        )
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
     return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id), evidence=evidence)
+
+
+async def _load_standing(app: App, scope: Scope, reader: NoteReader | None) -> list[CurrentMemory]:
+    return await load_standing_notes(app.recall.deps, scope) if reader is not None else []
 
 
 async def _select_applicable(
@@ -204,10 +219,10 @@ async def _select_applicable(
     message: str,
     found: Sequence[RecallItem | CurrentMemory],
     *,
+    standing: Sequence[CurrentMemory],
     exclude: Collection[UUID],
 ) -> list[RecallItem | CurrentMemory]:
     """What holds for every message; then the notes that apply to this one, surest first, with their companions."""
-    standing = [each for each in await load_standing_notes(app.recall.deps, scope) if each.id not in exclude]
     general = await reader.find_general(standing)
     taken = {note.id for note in general}
     near = [note for note in found if note.id not in taken]

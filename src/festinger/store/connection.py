@@ -10,6 +10,7 @@ packets, reports nothing, so after a time limit the socket is cut from this side
 
 import asyncio
 import os
+import select
 import socket
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -21,7 +22,7 @@ import psycopg_pool
 from pgvector.psycopg.halfvec import register_halfvec_info
 from psycopg import errors as pg
 from psycopg.abc import PQGen
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
 from psycopg.waiting import wait_async
@@ -82,7 +83,9 @@ class DatabaseConnector:
     async def dial(self) -> Connection:
         """Try once. Remove the password from libpq's messages."""
         try:
-            connection = await StoppableConnection.connect(self._url, row_factory=dict_row, **self._options())
+            connection = await StoppableConnection.connect(
+                self._url, row_factory=dict_row, autocommit=True, **self._options()
+            )
             await self._configure(connection)
         except psycopg.OperationalError as error:
             self.trouble = redact_password(_first_line(error), self._url)
@@ -131,7 +134,6 @@ class DatabaseConnector:
             # Before its first migration a database has no vector types.
             if halfvec := await TypeInfo.fetch(connection, "halfvec"):
                 register_halfvec_info(connection, halfvec)
-            await connection.commit()
             on_failure.pop_all()
 
 
@@ -143,7 +145,9 @@ class StoppableConnection(psycopg.AsyncConnection[DictRow]):
     """
 
     async def wait(self, gen: PQGen[Result], interval: float = WAKE_SECONDS, timeout: float | None = None) -> Result:
-        STORE_ROUND_TRIPS.inc()
+        if self.pgconn.pipeline_status == PipelineStatus.OFF:
+            # A pipeline counts once, when it is entered: what is sent in it is waited for together.
+            STORE_ROUND_TRIPS.inc()
         try:
             return await wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except asyncio.CancelledError:
@@ -177,6 +181,15 @@ class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):
         return await line.redial()  # type: ignore[return-value]
 
 
+def is_silent(connection: Connection) -> bool:
+    """Whether an idle connection has nothing to tell: one whose server is gone has its end to read."""
+    if connection.closed:
+        return False
+    wire = select.poll()
+    wire.register(connection.fileno())
+    return not any(event & ~select.POLLOUT for _, event in wire.poll(0))
+
+
 def _first_line(error: Exception) -> str:
     # libpq repeats the reason for every address that it tried; the first line has it.
     return str(error).strip().partition("\n")[0] or type(error).__name__
@@ -208,7 +221,7 @@ def translate_store_errors() -> Iterator[None]:
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise build_store_down(TOO_SLOW, "The database took longer than its limit.") from error
+        raise build_too_slow() from error
     except pg.LockNotAvailable as error:
         raise build_store_busy(HELD, "Other work has held the same rows for longer than this waits.") from error
     except _DAMAGED as error:
@@ -243,6 +256,10 @@ def _without_details() -> Iterator[None]:
 def build_store_down(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
+
+
+def build_too_slow() -> StoreDown:
+    return build_store_down(TOO_SLOW, "The database took longer than its limit.")
 
 
 def build_store_busy(kind: str, message: str) -> StoreBusy:
@@ -294,20 +311,29 @@ def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
 class TimedTransaction:
     """A transaction whose begin and end each have a time limit."""
 
-    def __init__(self, connection: Connection, *, deadline: float) -> None:
-        self._transaction = connection.transaction()
+    def __init__(self, connection: Connection, *, deadline: float, first: bytes = b"") -> None:
+        """`first` begins it together with what is said at its beginning, in one round trip."""
+        self._transaction = None if first else connection.transaction()
+        self._first = first
         self._connection = connection
         self._deadline = deadline
 
     async def __aenter__(self) -> None:
         with cut_if_frozen(self._connection, self._deadline):
-            await self._transaction.__aenter__()
+            await (self._transaction.__aenter__() if self._transaction else self._connection.execute(self._first))
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         with cut_if_frozen(self._connection, self._deadline):
-            return await self._transaction.__aexit__(kind, error, trace)
+            if self._transaction is not None:
+                return await self._transaction.__aexit__(kind, error, trace)
+            if error is None:
+                await self._connection.commit()
+                return None
+            with suppress(psycopg.Error):  # the error that ended it says more
+                await self._connection.rollback()
+            return None
 
 
 Row = TypeVar("Row")

@@ -6,15 +6,18 @@ has none. With a `NestedStore`, operations that open their own transaction run i
 the work of several packages commits or fails together.
 """
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 import psycopg
 import psycopg_pool
+from psycopg import sql
 from psycopg.rows import DictRow
 
 from festinger.errors import NotFound
@@ -27,8 +30,10 @@ from festinger.store.connection import (
     ReconnectingConnection,
     TimedTransaction,
     build_store_down,
+    build_too_slow,
     closing_connection,
     cut_if_frozen,
+    is_silent,
     translate_store_errors,
 )
 from festinger.store.migration import require_supported
@@ -143,6 +148,12 @@ class Transaction:
                 return await cursor.execute(query.positional, given, binary=query.packed)
 
 
+@cache
+def _begin_limited(milliseconds: int, plan: PlanMode) -> bytes:
+    bound = sql.SQL(Q["begin_limited"].sql).format(timeout=milliseconds, plan=str(plan))
+    return bound.as_bytes(None)
+
+
 class Store:
     """An open database, created by `open_store`."""
 
@@ -176,31 +187,42 @@ class Store:
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translate_store_errors():
             async with AsyncExitStack() as stack:
-                connection = await self._begin(stack, wait=limit / 1000)
+                first = _begin_limited(0 if patient else limit, plan) if hot or patient else b""
+                connection = await self._begin(stack, wait=limit / 1000, first=first)
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:
-                    await transaction.run(Q["configure_connection"], **self._line.limits, local=True)
-                if hot or patient:
-                    timeout = "0" if patient else f"{limit}ms"
-                    await transaction.run(Q["limit_statement"], timeout=timeout, plan=plan)
+                    await self._configure(transaction, timeout=0 if patient else limit, plan=plan)
                 with _inside():
                     yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
-        async with self.transaction(hot=hot) as transaction:
-            return await transaction.all(query, **parameters)
+        """Run one statement, which the server begins and ends by itself: one round trip, not three."""
+        limit = (self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms) / 1000
+        with translate_store_errors():
+            connection = await self._take_silent(limit)
+        if connection is None:
+            async with self.transaction(hot=hot) as transaction:
+                return await transaction.all(query, **parameters)
+        try:
+            with _inside():
+                # The session has the limit of other statements; the tighter one is kept here.
+                async with asyncio.timeout(limit if hot else None):
+                    return await Transaction(connection, limit=limit).all(query, **parameters)
+        except TimeoutError as error:
+            raise build_too_slow() from error
+        finally:
+            await self.pool.putconn(connection)
 
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
-        async with self.transaction(hot=hot) as transaction:
-            return await transaction.maybe(query, **parameters)
+        return next(iter(await self.all(query, hot=hot, **parameters)), None)
 
     async def one(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow:
-        async with self.transaction(hot=hot) as transaction:
-            return await transaction.one(query, **parameters)
+        for row in await self.all(query, hot=hot, **parameters):
+            return row
+        raise NotFound
 
     async def value(self, query: Query, *, hot: bool = False, **parameters: Any) -> Any:
-        async with self.transaction(hot=hot) as transaction:
-            return await transaction.value(query, **parameters)
+        return next(iter((await self.one(query, hot=hot, **parameters)).values()))
 
     async def run(self, query: Query, *, hot: bool = False, **parameters: Any) -> int:
         async with self.transaction(hot=hot) as transaction:
@@ -236,7 +258,13 @@ class Store:
         STORE_POOL_SIZE.set(stats.get("pool_size", 0))
         STORE_POOL_WAITING.set(stats.get("requests_waiting", 0))
 
-    async def _begin(self, stack: AsyncExitStack, *, wait: float) -> Connection:
+    async def _configure(self, transaction: Transaction, *, timeout: int, plan: PlanMode) -> None:
+        """Give a transaction what a connection of its own would have."""
+        limits = {**self._line.limits, "statement_timeout": f"{timeout}ms"}
+        await transaction.run(Q["configure_connection"], **limits, local=True)
+        await transaction.plan(plan)
+
+    async def _begin(self, stack: AsyncExitStack, *, wait: float, first: bytes) -> Connection:
         """Return a connection with an open transaction that ends with `stack`.
 
         A pooled connection may have died since its last use, which only its first statement reveals. After a
@@ -247,7 +275,8 @@ class Store:
                 connection = await self._take(wait)
                 attempt.push_async_callback(self.pool.putconn, connection)
                 try:
-                    await attempt.enter_async_context(TimedTransaction(connection, deadline=wait + GRACE_SECONDS))
+                    begun = TimedTransaction(connection, deadline=wait + GRACE_SECONDS, first=first)
+                    await attempt.enter_async_context(begun)
                 except psycopg.OperationalError:
                     if not (connection.closed and spare):
                         raise
@@ -255,6 +284,16 @@ class Store:
                 await stack.enter_async_context(attempt.pop_all())
                 return connection
         raise AssertionError("the last try returns or raises")
+
+    async def _take_silent(self, wait: float) -> Connection | None:
+        """Return a connection that lives, as far as can be told without asking; none behind a pooler."""
+        if self._line.pooler:
+            return None
+        connection = await self._take(wait)
+        if is_silent(connection):
+            return connection
+        await self.pool.putconn(connection)
+        return None
 
     async def _take(self, wait: float) -> Connection:
         try:
@@ -309,3 +348,7 @@ class NestedStore(Store):
         """Open a savepoint; limits and plans are those of the outer transaction."""
         async with self._outer.savepoint():
             yield self._outer
+
+    async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
+        async with self.transaction() as transaction:
+            return await transaction.all(query, **parameters)

@@ -10,9 +10,9 @@ select set_config('statement_timeout', %(statement_timeout)s, %(local)s),
        set_config('hnsw.iterative_scan', 'relaxed_order', %(local)s),
        set_config('hnsw.ef_search', '100', %(local)s);
 
--- name: limit_statement
--- Gives this transaction a limit of its own: the tighter one of the request path, or none (0); and says how it plans.
-select set_config('statement_timeout', %(timeout)s, true), set_config('plan_cache_mode', %(plan)s, true);
+-- name: begin_limited
+-- Begins a transaction with a limit of its own: the tighter one of the request path, or none (0); and says how it plans.
+begin; set local statement_timeout = {timeout}; set local plan_cache_mode = {plan};
 
 -- name: choose_plan
 -- Says how the statements of this transaction are planned from here on.
@@ -592,31 +592,33 @@ select current_setting('server_version') as postgres,
        (select max(name) from schema_migration) as schema,
        now() as now;
 
--- name: known_sessions
--- Which of these sessions have an exchange already.
-select distinct session_id from exchange
-where space_id = %(space)s and session_id = any(%(sessions)s::text[]);
-
 -- name: write_exchanges
--- Writes exchanges that are not there yet; the ids of those that were written.
-insert into exchange (space_id, id, session_id, agent_id, request_id, at, reply_id, tool_calls, thinking, ended,
-                      model, tokens_read, tokens_written, recollection_id)
-select %(space)s, each.*
-from unnest(%(ids)s::uuid[], %(sessions)s::text[], %(agents)s::text[], %(requests)s::text[],
-            %(times)s::timestamptz[], %(replies)s::uuid[], %(calls)s::jsonb[], %(thoughts)s::text[],
-            %(ends)s::text[], %(models)s::text[], %(read)s::bigint[], %(written)s::bigint[],
-            %(recollections)s::uuid[]) as each
-on conflict (space_id, id) do nothing
-returning id;
-
--- name: write_messages
--- Writes what was said and is not there yet; the ids of those that were written.
-insert into exchange_message (space_id, id, exchange_id, session_id, seq, role, origin, text, at)
-select %(space)s, each.*
-from unnest(%(ids)s::uuid[], %(exchanges)s::uuid[], %(sessions)s::text[], %(places)s::integer[],
-            %(roles)s::text[], %(origins)s::text[], %(texts)s::text[], %(times)s::timestamptz[]) as each
-on conflict (space_id, id) do nothing
-returning id;
+-- Writes exchanges that are not there yet, and what was said in them and is not there yet; the ids of those that were
+-- written, and which of the sessions had an exchange before.
+with new as (
+    insert into exchange (space_id, id, session_id, agent_id, request_id, at, reply_id, tool_calls, thinking, ended,
+                          model, tokens_read, tokens_written, recollection_id)
+    select %(space)s, each.*
+    from unnest(%(ids)s::uuid[], %(sessions)s::text[], %(agents)s::text[], %(requests)s::text[],
+                %(times)s::timestamptz[], %(replies)s::uuid[], %(calls)s::jsonb[], %(thoughts)s::text[],
+                %(ends)s::text[], %(models)s::text[], %(read)s::bigint[], %(written)s::bigint[],
+                %(recollections)s::uuid[]) as each
+    on conflict (space_id, id) do nothing
+    returning id, session_id, at
+), said as (
+    insert into exchange_message (space_id, id, exchange_id, session_id, seq, role, origin, text, at)
+    select distinct on (m.id) %(space)s, m.id, new.id, new.session_id, m.place, m.role, m.origin, m.text, new.at
+    from unnest(%(messages)s::uuid[], %(owners)s::uuid[], %(places)s::integer[], %(roles)s::text[],
+                %(origins)s::text[], %(texts)s::text[])
+        with ordinality as m (id, owner, place, role, origin, text, number)
+    join new on new.id = m.owner
+    order by m.id, m.number desc
+    on conflict (space_id, id) do nothing
+    returning id
+)
+select array(select new.id from new) as exchanges, array(select said.id from said) as messages,
+    array(select distinct e.session_id from exchange e
+          where e.space_id = %(space)s and e.session_id = any(%(sessions)s::text[])) as sessions;
 
 -- name: messages_that_said
 -- The messages in which something was said.

@@ -35,9 +35,15 @@ _MIXED_AT_LEAST = 4
 @cache
 def common_words(zipf: float = COMMON_ZIPF) -> frozenset[str]:
     """Return the words of the packaged English list that are at least this frequent."""
+    return frozenset(word_shares(zipf))
+
+
+def word_shares(zipf: float) -> dict[str, float]:
+    """Return the words that are at least this frequent, with the share of English text that each makes up."""
     ranked = wordfreq.get_frequency_list("en", wordlist="best")
     # The list is ordered by frequency in steps of a hundredth of the Zipf scale, which begins at 9.
-    return frozenset(word for words_of_step in ranked[: round((9 - zipf) * 100) + 1] for word in words_of_step)
+    steps = enumerate(ranked[: round((9 - zipf) * _STEPS) + 1])
+    return {word: 10 ** (-place / _STEPS) for place, words_of_step in steps for word in words_of_step}
 
 
 def is_common(token: str, zipf: float = COMMON_ZIPF) -> bool:

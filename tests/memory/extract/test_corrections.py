@@ -31,6 +31,7 @@ DOCTOR = "My doctor is Anna Mayer"
 def test_a_value_of_the_same_form_takes_the_place_of_the_old_one(said: str, earlier: str, corrected: str):
     [found] = find_corrections(said, [earlier])
 
+    assert may_correct(said)
     assert (found.text, found.corrects) == (corrected, 0)
 
 
@@ -69,4 +70,5 @@ def test_the_newest_statement_with_such_a_value_is_corrected():
 
 def test_most_messages_are_not_looked_at_twice():
     assert not may_correct("Can you explain how a B-tree works?")
+    assert not may_correct("Write a poem. Make it funny!")
     assert may_correct("No, it moved to 5434.")

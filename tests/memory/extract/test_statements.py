@@ -1,14 +1,20 @@
 """What is read as a statement in a message, without an encoder and without a language model."""
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from wordfreq import zipf_frequency
 
-from festinger.memory.extract.clauses import split_clauses, strip_markers
+from festinger.embedding.trained_encoder import open_text_classifier
+from festinger.memory.extract.classifier import reader_path
+from festinger.memory.extract.clauses import COMMON, shapes_of, split_clauses, strip_markers
 from festinger.memory.extract.statements import (
     asks_to_remember,
     classify_kind,
     is_task,
+    may_hold_statements,
     read_statements,
     resolve_pronoun,
 )
@@ -172,3 +178,28 @@ def test_a_clause_whose_object_stands_before_it_is_not_cut_off():
     sentence = "We keep the rota on the shared drive, Katja owns it"
 
     assert [each.text for each in split_clauses(sentence)] == [sentence]
+
+
+MESSAGES = Path(__file__).parents[3] / "benchmarks" / "training" / "statements.jsonl"
+EVERY = 5
+"""Of the labeled messages each fifth, which takes a second."""
+
+
+async def test_no_message_in_which_the_reader_finds_a_statement_is_said_to_hold_none():
+    messages = [json.loads(line)["message"] for line in MESSAGES.read_text("utf-8").splitlines()[::EVERY]]
+    skipped = [message for message in messages if not may_hold_statements(message)]
+    encoder = await open_text_classifier(reader_path())
+    try:
+        wrong = [message for message in skipped if await read_statements(message, encoder=encoder)]
+    finally:
+        await encoder.close()
+
+    assert wrong == []
+    assert len(skipped) > len(messages) / 8
+
+
+@pytest.mark.parametrize(
+    "word", ["house", "to-do", "full-time", "under-12", "3/4", "zebra", "to-zebra", "m²", "c++", "日"]
+)
+def test_a_word_is_as_common_as_the_packaged_list_says(word: str):
+    assert (shapes_of(f"x {word}")[1] == word) == (zipf_frequency(word, "en") >= COMMON)

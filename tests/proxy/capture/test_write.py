@@ -1,6 +1,7 @@
 """Long texts are read in slices, and only their beginning and end."""
 
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,10 @@ from tests.proxy.capture.test_queue import capture
 from tests.proxy.store_recorder import recording
 from tests.runtime.server import opened
 
-from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, iter_slices
+from festinger.clock import system_stopwatch
+from festinger.ids import MAIN_SPACE
+from festinger.observability.metrics import STORE_ROUND_TRIPS
+from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, WorkPacer, iter_slices, write_entries
 
 FILLER = "The river rose again in the night. " * 40_000
 
@@ -57,3 +61,27 @@ async def test_without_a_model_no_job_is_made_for_a_name_and_the_name_is_wanted(
 
     assert jobs == []
     assert [row["token"] for row in wanted] == ["gnommoweb"]
+
+
+ROUND_TRIPS = 16
+"""Of a batch that continues conversations: at eight exchanges, two each."""
+
+
+@pytest.mark.parametrize("exchanges", [1, 8])
+async def test_the_round_trips_of_a_batch_do_not_grow_with_its_exchanges(
+    exchanges: int, database_url: str, tmp_path: Path
+):
+    async with opened(database_url, tmp_path) as app:
+        pace = WorkPacer(system_stopwatch)
+        begun = [capture(each, f"What about part {each}?", session=f"s{each}") for each in range(exchanges)]
+        await write_entries(app, begun, pace=pace)
+        for each in range(exchanges):  # as the reader of turns does at once
+            app.memory.note_turn(MAIN_SPACE, UUID(int=100 + each))
+        before = STORE_ROUND_TRIPS._value.get()
+        going_on = [capture(100 + each, f"And part {each}?", session=f"s{each}") for each in range(exchanges)]
+        await write_entries(app, going_on, pace=pace)
+        spent = STORE_ROUND_TRIPS._value.get() - before
+        kept = await rows(app.store, "select count(*) as turns from episode_turn where role = 'user'")
+
+    assert spent <= ROUND_TRIPS
+    assert kept == [{"turns": 2 * exchanges}]

@@ -136,7 +136,7 @@ async def _append_turns(
     found = {(episode.agent_id, episode.session_id): episode for episode in map(episode_from_row, open_)}
     notes = await load_notes_of_sessions(transaction, space, sessions)
     brought = await _load_brought_up(transaction, space, turns, [episode.id for episode in found.values()])
-    rows: list[dict[str, Any]] = []
+    rows: list[tuple[UUID, EpisodeTurn]] = []
     results: list[AppendResult] = []
     for scope, turn in turns:
         key = (scope.agent, scope.session)
@@ -148,24 +148,35 @@ async def _append_turns(
             results.append(AppendResult(episode=episode, turn=None))
             continue
         appended = _build_turn(turn, seq=episode.turns + 1, content=content)
-        rows.append({"space": space, "episode": episode.id, **_turn_columns(appended)})
+        rows.append((episode.id, appended))
         grown = replace(episode, turns=appended.seq, last_at=max(episode.last_at, turn.at))
         if appended.seq >= deps.terms(space).episodes.max_turns:
-            await _grow_episodes(transaction, space, [grown])
+            await _add_turns(transaction, space, [], [grown])
             grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
         found[key] = grown
         brought[episode.id] += brought[turn.turn_id]
         results.append(AppendResult(episode=grown, turn=appended))
-    await transaction.run_many(Q["put_turn"], rows)
-    await _grow_episodes(transaction, space, [each.episode for each in results if each.turn is not None])
+    if rows:
+        await _add_turns(transaction, space, rows, [each.episode for each in results if each.turn is not None])
     return results
 
 
-async def _grow_episodes(transaction: Transaction, space: SpaceId, grown: Sequence[Episode]) -> None:
+async def _add_turns(
+    transaction: Transaction, space: SpaceId, rows: Sequence[tuple[UUID, EpisodeTurn]], grown: Sequence[Episode]
+) -> None:
     latest = {episode.id: episode for episode in grown}
+    turns = [turn for _, turn in rows]
     await transaction.run(
-        Q["grow_episodes"],
+        Q["add_turns"],
         space=space,
+        episode=[episode for episode, _ in rows],
+        seq=[turn.seq for turn in turns],
+        turn=[turn.turn_id for turn in turns],
+        at=[turn.at for turn in turns],
+        role=[turn.role.value for turn in turns],
+        origin=[turn.origin.value for turn in turns],
+        content=[turn.content for turn in turns],
+        surfaced=[f"{{{','.join(map(str, turn.surfaced))}}}" for turn in turns],
         ids=list(latest),
         turns=[episode.turns for episode in latest.values()],
         times=[episode.last_at for episode in latest.values()],
@@ -200,18 +211,6 @@ def _build_turn(turn: TurnInput, *, seq: int, content: str) -> EpisodeTurn:
         content=content,
         surfaced=turn.surfaced,
     )
-
-
-def _turn_columns(turn: EpisodeTurn) -> dict[str, Any]:
-    return {
-        "seq": turn.seq,
-        "turn": turn.turn_id,
-        "at": turn.at,
-        "role": turn.role.value,
-        "origin": turn.origin.value,
-        "content": turn.content,
-        "surfaced": list(turn.surfaced),
-    }
 
 
 async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:

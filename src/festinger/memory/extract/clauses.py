@@ -7,15 +7,18 @@ only for their shape, so that the model learns how people say things and not wha
 functions are pure.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from wordfreq import zipf_frequency
+from wordfreq import lossy_tokenize
+from wordfreq.numbers import digit_freq, smash_numbers
 
 from festinger.judge.rules.slots import find_verb
 from festinger.judge.rules.words import read_lines
+from festinger.text.vocabulary import word_shares
 from festinger.text.words import FUNCTION_WORDS
 
 LONGEST_MESSAGE = 8_000
@@ -246,11 +249,27 @@ def _shape(word: str, *, first: bool) -> str:
         return "<number>"
     if word[:1].isupper() and not first:
         return "<name>"
-    if zipf_frequency(small, "en") >= COMMON:
+    if _is_common(small):
         return small
     if _PATH.search(word):
         return "<path>"
     return next((f"<{suffix}>" for suffix in _SUFFIXES if small.endswith(suffix)), "<word>")
+
+
+def _is_common(word: str) -> bool:
+    """Whether a word is common, or a compound of such words; as `wordfreq` says, without its large dictionary."""
+    shares, inverse = _common_shares(), 0.0
+    for token in lossy_tokenize(word, "en"):
+        known = smash_numbers(token)
+        if known not in shares:
+            return False
+        inverse += 1 / (shares[known] * (digit_freq(token) if known != token else 1))
+    return bool(inverse) and round(9 - math.log10(inverse), 2) >= COMMON
+
+
+@cache
+def _common_shares() -> dict[str, float]:
+    return word_shares(COMMON)
 
 
 def _grams(kind: str, shapes: Sequence[str], size: int) -> Iterator[str]:

@@ -66,8 +66,11 @@ class Correction:
 
 
 def may_correct(message: str) -> bool:
-    """Whether a message has a clause that may refer back. Cheap: most messages do not."""
-    return any(True for _ in _pointing_clauses(message))
+    """Whether a message has a clause that refers back and names a value. Cheap: most messages do not."""
+    return any(
+        _NOT.search(text) or _NOT_BUT.search(text) or any(map(_form, _TOKEN.findall(text)))
+        for _, text in _pointing_clauses(message)
+    )
 
 
 def find_corrections(message: str, earlier: Sequence[str], *, here: int | None = None) -> list[Correction]:

@@ -31,13 +31,7 @@ from festinger.proxy.capture.exchange import Capture, build_exchange_events, ses
 from festinger.runtime.app import App
 from festinger.runtime.erasure import ledger_of
 from festinger.store.pool import Transaction
-from festinger.store.repositories.exchanges import (
-    ExchangeWriteResult,
-    StoredSession,
-    known_sessions,
-    save_sessions,
-    write_exchanges,
-)
+from festinger.store.repositories.exchanges import ExchangeWriteResult, StoredSession, save_sessions, write_exchanges
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
 from festinger.text.tokens import token_texts
 from festinger.world.learn import MessageClaims, save_claims
@@ -193,12 +187,13 @@ async def _write_exchanges(
     app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | EventsEntry]
 ) -> ExchangeWriteResult:
     captures = _select_kind(entries, Capture)
-    sessions = {capture.exchange.session for capture in captures}
     # Lock each session while writing, so that its first exchange is first for everybody.
-    await app.outbox.hold(transaction, [session_subject(session) for session in sessions], space=space)
-    known = set(await known_sessions(transaction, space, sessions))
+    held = {session_subject(capture.exchange.session) for capture in captures}
+    if held:
+        await app.outbox.hold(transaction, sorted(held), space=space)
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
     events: list[NewEvent] = []
+    known = set(written.known_sessions)
     left = set(written.exchanges)
     for entry in entries:
         if isinstance(entry, EventsEntry):
@@ -211,7 +206,7 @@ async def _write_exchanges(
                 entry, new_messages=written.messages, is_first=exchange.session not in known
             )
             known.add(exchange.session)
-    await app.outbox.emit_all(transaction, events, space=space, at_once=True)
+    await app.outbox.emit_all(transaction, events, space=space, at_once=True, held=held)
     return written
 
 

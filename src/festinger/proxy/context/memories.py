@@ -68,9 +68,9 @@ class AppMemoryReader:
         if app is None:
             return False
         return (
-            self._learner.is_learning(space)
-            or app.recall.holdings.may_hold(space)
+            app.recall.holdings.may_hold(space)
             or app.inbox.deps.terms(space).surface
+            or self._learner.is_learning(space)
         )
 
     async def recall(

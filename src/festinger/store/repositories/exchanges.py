@@ -78,22 +78,21 @@ class ExchangeWriteResult:
 
     exchanges: frozenset[UUID] = frozenset()
     messages: frozenset[UUID] = frozenset()
-
-
-async def known_sessions(transaction: Transaction, space: SpaceId, sessions: Collection[SessionId]) -> frozenset[str]:
-    """Return those of these sessions that already have exchanges."""
-    rows = await transaction.all(Q["known_sessions"], space=space, sessions=sorted(set(sessions)))
-    return frozenset(row["session_id"] for row in rows)
+    known_sessions: frozenset[str] = frozenset()
+    """Those of the sessions that had exchanges before."""
 
 
 async def write_exchanges(
     transaction: Transaction, space: SpaceId, exchanges: Sequence[StoredExchange]
 ) -> ExchangeWriteResult:
     """Write the exchanges that are not stored yet; skip the others entirely."""
+    if not exchanges:
+        return ExchangeWriteResult()
     by_id = {each.id: each for each in reversed(exchanges)}
     # The same order everywhere; otherwise two processes could deadlock on each other's rows.
     rows = [by_id[key] for key in sorted(by_id)]
-    found = await transaction.all(
+    said = [(each.id, place, words) for each in rows for place, words in enumerate(each.words)]
+    found = await transaction.one(
         Q["write_exchanges"],
         space=space,
         ids=[each.id for each in rows],
@@ -109,31 +108,18 @@ async def write_exchanges(
         read=[each.tokens_read for each in rows],
         written=[each.tokens_written for each in rows],
         recollections=[each.recollection for each in rows],
+        messages=[words.id for _, _, words in said],
+        owners=[owner for owner, _, _ in said],
+        places=[place for _, place, _ in said],
+        roles=[words.role for _, _, words in said],
+        origins=[words.origin.value for _, _, words in said],
+        texts=[words.text for _, _, words in said],
     )
-    new = frozenset(row["id"] for row in found)
-    return ExchangeWriteResult(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
-
-
-async def _write_words(
-    transaction: Transaction, space: SpaceId, rows: Sequence[StoredExchange], *, new: frozenset[UUID]
-) -> frozenset[UUID]:
-    said = {words.id: (each, place, words) for each in rows if each.id in new for place, words in enumerate(each.words)}
-    ordered = [said[key] for key in sorted(said)]
-    if not ordered:
-        return frozenset()
-    found = await transaction.all(
-        Q["write_messages"],
-        space=space,
-        ids=[words.id for _, _, words in ordered],
-        exchanges=[each.id for each, _, _ in ordered],
-        sessions=[each.session for each, _, _ in ordered],
-        places=[place for _, place, _ in ordered],
-        roles=[words.role for _, _, words in ordered],
-        origins=[words.origin.value for _, _, words in ordered],
-        texts=[words.text for _, _, words in ordered],
-        times=[each.at for each, _, _ in ordered],
+    return ExchangeWriteResult(
+        exchanges=frozenset(found["exchanges"]),
+        messages=frozenset(found["messages"]),
+        known_sessions=frozenset(found["sessions"]),
     )
-    return frozenset(row["id"] for row in found)
 
 
 async def load_messages(where: Store | Transaction, space: SpaceId, ids: Collection[UUID]) -> dict[UUID, StoredMessage]:
@@ -290,14 +276,12 @@ async def find_sessions(
     limit: int,
 ) -> list[StoredSession]:
     """Return the caller's session with this id, or without one those with this head hash; newest first."""
-    async with store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["find_sessions"], space=space, caller=caller, session=session, head=head, since=since, limit=limit
-        )
-        if not rows:
-            return []
-        names = [row["session"] for row in rows]
-        found = await transaction.all(Q["find_injections"], space=space, caller=caller, sessions=names)
+    where: dict[str, Any] = {"space": space, "caller": caller}
+    rows = await store.all(Q["find_sessions"], hot=True, **where, session=session, head=head, since=since, limit=limit)
+    if not rows:
+        return []
+    names = [row["session"] for row in rows]
+    found = await store.all(Q["find_injections"], hot=True, **where, sessions=names)
     blocks: dict[str, list[StoredBlock]] = {name: [] for name in names}
     for each in found:
         blocks[each.pop("session")].append(StoredBlock(**each))

@@ -1,0 +1,77 @@
+"""What a request waits for before it recalls: turns that may state something, and no others."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from tests.proxy.contexts import request_context
+
+from festinger.clock import system_clock
+from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, SpaceId
+from festinger.memory.extract.turns import PersonTurn
+from festinger.proxy.parser import RequestParser
+from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.statements import StoredLearner
+from festinger.runtime.lifecycle import BackgroundTasks
+
+
+class SlowReader:
+    """Another process that has not learned anything yet."""
+
+    def __init__(self) -> None:
+        self.asked: list[asyncio.Future[int]] = []
+
+    def learn(self, _scope: Scope, _turns: Sequence[PersonTurn]) -> asyncio.Future[int]:
+        self.asked.append(asyncio.get_running_loop().create_future())
+        return self.asked[-1]
+
+    def skip(self, _space: SpaceId, _turns: Sequence[PersonTurn]) -> None: ...
+
+    def use_model(self, _setting: str) -> None: ...
+
+
+def start(reader: SlowReader, said: str) -> StoredLearner:
+    """A learner that a request with one message has passed."""
+    app: Any = SimpleNamespace(
+        memory=SimpleNamespace(deps=SimpleNamespace(without_blocks=str)),
+        own_model=SimpleNamespace(setting="", note=lambda **_: None),
+        recall=SimpleNamespace(holdings=SimpleNamespace(stored=lambda _space: None)),
+    )
+    learner = StoredLearner(lambda: app, background=BackgroundTasks(), reader=reader)
+    sessions = SessionRegistry(most=10, idle=timedelta(hours=1))
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": said}]}).encode()
+    ctx = request_context("/v1/chat/completions", body)
+    assert RequestParser(sessions, clock=system_clock, new_id=uuid4).parse(ctx) is None
+    learner.start(ctx)
+    return learner
+
+
+@pytest.mark.parametrize("said", ["Which port does staging use?", "Write a test for the parser.", "ok thanks!"])
+async def test_nothing_waits_for_a_turn_that_states_nothing_although_it_is_read_as_well(said: str):
+    reader = SlowReader()
+    learner = start(reader, said)
+
+    await learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+
+    assert not learner.is_learning(MAIN_SPACE)
+    assert [each.done() for each in reader.asked] == [False]
+
+
+@pytest.mark.parametrize("said", ["Our staging database listens on port 5433.", "no, make that 5434", "why? " * 1000])
+async def test_a_turn_that_may_state_something_or_is_long_is_waited_for(said: str):
+    reader = SlowReader()
+    learner = start(reader, said)
+
+    waiting = asyncio.ensure_future(learner.settled(MAIN_SPACE, DEFAULT_AGENT))
+    await asyncio.sleep(0)
+    before = (learner.is_learning(MAIN_SPACE), waiting.done())
+    reader.asked[0].set_result(1)
+    await waiting
+
+    assert before == (True, False)
+    assert not learner.is_learning(MAIN_SPACE)
