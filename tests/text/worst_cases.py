@@ -165,7 +165,7 @@ def units(pattern: re.Pattern[Any]) -> list[str]:
     return list(found)[:MOST_UNITS]
 
 
-def milliseconds(use: Callable[[Any], object], text: Any, *, tries: int = 2) -> float:
+def milliseconds(use: Callable[[Any], object], text: Any, *, tries: int = 1) -> float:
     """The least time of a few: a busy machine only ever adds to it."""
     took = []
     for _ in range(tries):
