@@ -208,8 +208,7 @@ async def test_an_agent_at_honest_work_is_never_spoken_to_nor_stopped(protocol: 
 async def test_an_agent_that_is_stuck_is_told_so(protocol: str, database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, proxy__capture="off") as at, PROTOCOLS[protocol](at.url) as ask:
         found = {
-            name: await met(at, ask, f"stuck-{number:05d}", steps)
-            for number, (name, steps) in enumerate(STUCK.items())
+            name: await met(at, ask, f"stuck-{number:05d}", steps) for number, (name, steps) in enumerate(STUCK.items())
         }
 
     assert {name for name, (told, _) in found.items() if not told} == set()
