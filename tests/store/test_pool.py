@@ -192,7 +192,7 @@ async def test_a_store_that_closes_while_its_server_is_away_leaves_nobody_trying
 
 async def test_many_rows_may_take_longer_than_one_statement(store: Store) -> None:
     async with store.transaction(hot=True) as transaction:
-        await transaction.run_many(SLEEP, [{"seconds": 0.15}] * 10)
+        await transaction.run_many(SLEEP, [{"seconds": 0.05}] * 10)
         assert await transaction.value(ONE) == 1
 
 

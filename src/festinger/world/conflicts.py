@@ -16,7 +16,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import NoSuchConflict
-from festinger.ids import Cause, MemoryId, Origin, SpaceId, cause_columns
+from festinger.ids import MemoryId, Origin, SpaceId, cause_columns
 from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -69,7 +69,9 @@ async def open_conflict(
     if not statement.is_deliberate:
         if await _is_settled(change, incoming):
             return OpenConflictResult(id=None)
-        if await _is_crowded(change, statement.cause):
+        columns = cause_columns(statement.cause)
+        opened = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **columns)
+        if opened >= change.terms.conflict_max_per_cause:
             return OpenConflictResult(id=None, is_crowded=True)
     priority = DELIBERATE if statement.is_deliberate else 0
     row = await change.transaction.one(
@@ -115,11 +117,6 @@ async def _is_settled(change: WorldChange, incoming: ResolvedStatement) -> bool:
         return False
     causes = await change.transaction.value(Q["causes_since"], space=change.space, **triple, since=at)
     return int(causes) < CAUSES_TO_ASK_AGAIN
-
-
-async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
-    conflicts = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **cause_columns(cause))
-    return int(conflicts) >= change.terms.conflict_max_per_cause
 
 
 async def open_memory_conflict(

@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.records import row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
@@ -188,8 +189,7 @@ async def sessions_with_notes(where: Transaction, space: SpaceId, sessions: Coll
     return frozenset(row["session_id"] for row in rows)
 
 
-def _message(row: Mapping[str, Any]) -> StoredMessage:
-    return StoredMessage(**{**row, "origin": Origin(row["origin"])})
+_message = row_mapper(StoredMessage)
 
 
 BATCH = 1_000

@@ -7,8 +7,8 @@ ever, by purpose and by model. Calls without a known price are counted separatel
 enforces the limits.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from festinger.ids import SessionId, SpaceId
 from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, build_endpoint, check_address
 from festinger.llm.ledger import CallTotals, ModelCall
 from festinger.llm.model import ModelPurpose
+from festinger.records import row_mapper
 from festinger.settings.vault import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -30,6 +31,7 @@ Q = queries_of("festinger.store")
 
 UNREADABLE = "unreadable, set again"
 MAX_NAME_CHARS = 200
+KNOWN_PROVIDERS = f"Known are {', '.join(f'`{provider}`' for provider in STORED_PROVIDERS)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
     """Store a model and seal its key."""
     name = new.model_name.strip()
     if new.provider not in STORED_PROVIDERS:
-        raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=_known())
+        raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=KNOWN_PROVIDERS)
     if not 0 < len(name) <= MAX_NAME_CHARS:
         raise BadInput(f"The name of a model has 1 to {MAX_NAME_CHARS} characters.")
     await transaction.run(
@@ -83,7 +85,10 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
 
 async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
     """Return all models of a space, oldest first."""
-    return [_stored(row, space, vault) for row in await store.all(Q["models"], space=space)]
+    return [
+        _stored_from_row({**row, "api_key": _shown(row["api_key"], _place(space, row["id"]), vault)})
+        for row in await store.all(Q["models"], space=space)
+    ]
 
 
 async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
@@ -137,15 +142,7 @@ async def _sealed(
     return vault.seal(SecretStr(secret.get_secret_value().strip()), place)
 
 
-def _stored(row: Mapping[str, Any], space: SpaceId, vault: Vault) -> StoredModel:
-    return StoredModel(
-        id=row["id"],
-        provider=ProviderName(row["provider"]),
-        model_name=row["model_name"],
-        base_url=row["base_url"],
-        created_at=row["created_at"],
-        api_key=_shown(row["api_key"], _place(space, row["id"]), vault),
-    )
+_stored_from_row = row_mapper(StoredModel)
 
 
 def _shown(sealed: str | None, place: SecretLocation, vault: Vault) -> str:
@@ -155,10 +152,6 @@ def _shown(sealed: str | None, place: SecretLocation, vault: Vault) -> str:
         return mask_secret(vault.open(sealed, place))
     except SecretUnreadable:
         return UNREADABLE
-
-
-def _known() -> str:
-    return "Known are " + ", ".join(f"`{provider}`" for provider in STORED_PROVIDERS) + "."
 
 
 DAY = timedelta(hours=24)
@@ -181,13 +174,7 @@ class SpendingTotals:
 
     def __add__(self, other: "SpendingTotals") -> "SpendingTotals":
         return SpendingTotals(
-            calls=self.calls + other.calls,
-            failed=self.failed + other.failed,
-            cost_usd=self.cost_usd + other.cost_usd,
-            unpriced=self.unpriced + other.unpriced,
-            tokens_in=self.tokens_in + other.tokens_in,
-            tokens_out=self.tokens_out + other.tokens_out,
-            tokens_cached=self.tokens_cached + other.tokens_cached,
+            **{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
         )
 
 

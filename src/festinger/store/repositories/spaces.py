@@ -132,8 +132,7 @@ class ConfigRow:
 
 async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
     """Return all rows, or those of one space."""
-    rows = await store.all(Q["config_rows"], space=space)
-    return [ConfigRow(**row) for row in rows]
+    return [ConfigRow(**row) for row in await store.all(Q["config_rows"], space=space)]
 
 
 async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
@@ -217,7 +216,7 @@ def is_alive(run: ProcessRun) -> bool:
 async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """Record that a process begins; return newly found crashed runs of this machine, each reported once."""
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
-    crashed = [before for before in map(_run, rows) if not is_alive(before)]
+    crashed = [before for before in (ProcessRun(**row) for row in rows) if not is_alive(before)]
     await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
     await transaction.run(
         Q["begin_run"],
@@ -234,7 +233,7 @@ async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAl
 
 async def find_pinning_runs(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """Return the processes that pin a setting; those of this machine only if they are still alive."""
-    found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
+    found = [ProcessRun(**row) for row in await store.all(Q["runs_that_pin"], key=key)]
     return [run for run in found if run.host != host or is_alive(run)]
 
 
@@ -246,13 +245,9 @@ async def end_run(store: Store, run: UUID, *, at: datetime) -> None:
 async def latest_crash(store: Store, *, since: datetime) -> ProcessRun | None:
     """Return the last run that began after `since` and crashed, for `doctor`."""
     row = await store.maybe(Q["latest_crash"], since=since)
-    return _run(row) if row else None
+    return ProcessRun(**row) if row else None
 
 
 async def load_run_summary(store: Store, *, now: datetime) -> RunSummary:
     """Return the totals over all runs at `now`; overlapping runs each count in full."""
     return RunSummary(**await store.one(Q["sum_runs"], now=now))
-
-
-def _run(row: dict[str, object]) -> ProcessRun:
-    return ProcessRun(**row)  # type: ignore[arg-type]
