@@ -1,6 +1,6 @@
 """Builds records from rows, and JSON from records, by the names and types of their fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -58,6 +58,16 @@ def _find_converter(hint: Any) -> Convert | None:
 
 def _convert_each(convert: Convert, values: Any) -> tuple[Any, ...]:
     return tuple(map(convert, values))
+
+
+def field_values(record: Any) -> dict[str, Any]:
+    """Return the fields of a record by name; a query that gets them takes those that it names."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
+def field_lists(records: Sequence[Any], **names: str) -> dict[str, list[Any]]:
+    """Return for each name the list of the values of a field, for a query that writes many rows."""
+    return {name: [getattr(each, field) for each in records] for name, field in names.items()}
 
 
 def parse_choice(choices: type[Choice], text: str, noun: str, *, hint: str = "Say") -> Choice:

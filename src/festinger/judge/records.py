@@ -30,7 +30,7 @@ from festinger.judge.model import (
     WaitingPair,
     person_judgement,
 )
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -149,21 +149,9 @@ def _rows(deps: JudgeDeps, opinions: Sequence[PairJudgement]) -> str:
 def _columns(deps: JudgeDeps, opinion: PairJudgement) -> dict[str, Any]:
     said, pair = opinion.judgement, opinion.pair
     old_hash, new_hash = pair.hashes
-    return {
-        "id": deps.new_id(),
-        "old_ref": pair.old_ref,
-        "new_ref": pair.new_ref,
-        "old_hash": old_hash.hex(),
-        "new_hash": new_hash.hex(),
-        "relation": said.relation.value,
-        "current": said.current.value,
-        "confidence": said.confidence,
-        "judge": said.judge,
-        "reasoning": said.reasoning,
-        "guards": [guard.value for guard in said.guards],
-        "prompt_hash": said.prompt_hash,
-        "latency_ms": opinion.latency_ms,
-    }
+    refs = {"old_ref": pair.old_ref, "new_ref": pair.new_ref}
+    hashes = {"old_hash": old_hash.hex(), "new_hash": new_hash.hex()}
+    return {**field_values(said), **refs, **hashes, "id": deps.new_id(), "latency_ms": opinion.latency_ms}
 
 
 def _happening(kept: UUID, opinion: PairJudgement) -> NewEvent:

@@ -19,7 +19,7 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
-from festinger.records import parse_choice, record_json, row_mapper, to_json
+from festinger.records import field_values, parse_choice, record_json, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -370,21 +370,7 @@ async def load_family(transaction: Transaction, space: SpaceId, id_: ProposalId)
 
 async def save_state(transaction: Transaction, proposal: Proposal) -> Proposal:
     """Save the state of a proposal that the caller has locked; its version rises."""
-    row = await transaction.one(
-        Q["move_proposal"],
-        space=proposal.space_id,
-        id=proposal.id,
-        state=proposal.state,
-        held=proposal.held,
-        promoted_at=proposal.promoted_at,
-        suppressed_until=proposal.suppressed_until,
-        deferred_until=proposal.deferred_until,
-        decided_at=proposal.decided_at,
-        rejections=proposal.rejections,
-        reevaluations=proposal.reevaluations,
-        duplicate_of=proposal.duplicate_of,
-    )
-    return proposal_of(row)
+    return proposal_of(await transaction.one(Q["move_proposal"], space=proposal.space_id, **field_values(proposal)))
 
 
 async def save_wording(transaction: Transaction, proposal: Proposal) -> Proposal:

@@ -18,7 +18,7 @@ from typing import Any
 from festinger.errors import BadFact, TooLarge
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.facts import parse_fact
@@ -68,12 +68,8 @@ async def save_claims(deps: WorldDeps, transaction: Transaction, space: SpaceId,
         return False
     row = await transaction.maybe(
         Q["put_cues"],
+        **field_values(spoken),
         space=space,
-        message=spoken.message,
-        agent=spoken.agent,
-        session=spoken.session,
-        origin=spoken.origin.value,
-        text_hash=spoken.text_hash,
         cues=json.dumps([asdict(claim) for claim in spoken.claims[:MOST_CLAIMS]]),
         at=deps.clock(),
     )

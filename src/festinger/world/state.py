@@ -15,6 +15,7 @@ from uuid import UUID
 
 from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
+from festinger.records import field_values
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import open_conflict, rebase_conflicts
@@ -225,27 +226,15 @@ def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
 async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent: int | None = None) -> bool:
     """Record who said it; returns whether this cause is new for the triple."""
     statement = placed.statement
-    written = statement.written
-    row = await change.transaction.one(
-        Q["add_cause"],
-        space=change.space,
-        concept=placed.concept.id,
-        parent=placed.parent.id if parent is None else parent,
-        dim=placed.dim.id,
-        agent=statement.cause.agent,
-        session=statement.cause.session,
-        day=statement.cause.day,
-        origin=statement.origin.value,
-        message=statement.message,
-        model=written.model if written else None,
-        prompt_hash=written.prompt_hash if written else None,
-        cost_usd=written.cost_usd if written else None,
-        is_isa=statement.is_isa,
-        confidence=statement.confidence,
-        source=statement.source.value,
-        from_quarantine=statement.from_quarantine,
-        at=change.now,
-    )
+    written = dict.fromkeys(("model", "prompt_hash", "cost_usd"))
+    written |= field_values(statement.written) if statement.written else {}
+    said = field_values(statement) | field_values(statement.cause) | written
+    said |= {
+        "concept": placed.concept.id,
+        "parent": placed.parent.id if parent is None else parent,
+        "dim": placed.dim.id,
+    }
+    row = await change.transaction.one(Q["add_cause"], **said, space=change.space, at=change.now)
     return bool(row["is_new"])
 
 

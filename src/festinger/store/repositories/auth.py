@@ -19,7 +19,7 @@ from uuid import UUID
 
 from festinger.errors import NotFound
 from festinger.ids import AgentId, SpaceId
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -77,16 +77,7 @@ def hash_secret(secret: str) -> bytes:
 
 async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> None:
     """Store a new key. Raises `Refused` if a live key of the space has the same name."""
-    await transaction.run(
-        Q["make_key"],
-        space=key.space,
-        id=key.id,
-        name=key.name,
-        role=key.role,
-        agent=key.agent,
-        hash=hash_secret(secret),
-        at=key.created_at,
-    )
+    await transaction.run(Q["make_key"], **field_values(key), hash=hash_secret(secret))
     await bump_version(transaction, space=key.space, room=ROOM)
 
 
@@ -159,16 +150,8 @@ async def create_login_link(
     store: Store, session: LoginSession, *, link: str, until: datetime, role: AccessRole = AccessRole.REVIEWER
 ) -> None:
     """Store a one-time link that will open `session`."""
-    await store.run(
-        Q["make_link"],
-        space=session.space,
-        id=session.id,
-        name=session.name,
-        role=role,
-        hash=hash_secret(link),
-        until=until,
-        at=session.seen_at,
-    )
+    columns = field_values(session) | {"role": role, "hash": hash_secret(link), "until": until}
+    await store.run(Q["make_link"], **columns)
 
 
 async def redeem_login_link(transaction: Transaction, link: str, *, cookie: str, at: datetime) -> LoginSession | None:
@@ -181,16 +164,7 @@ async def open_session(
     transaction: Transaction, session: LoginSession, *, cookie: str, key: UUID | None = None
 ) -> None:
     """Open a session for a person who is already authenticated."""
-    await transaction.run(
-        Q["open_session"],
-        space=session.space,
-        id=session.id,
-        name=session.name,
-        role=session.role,
-        key=key,
-        hash=hash_secret(cookie),
-        at=session.seen_at,
-    )
+    await transaction.run(Q["open_session"], **field_values(session), key=key, hash=hash_secret(cookie))
 
 
 async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:

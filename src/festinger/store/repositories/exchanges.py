@@ -16,7 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
-from festinger.records import row_mapper
+from festinger.records import field_lists, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
@@ -97,19 +97,11 @@ async def write_exchanges(
     found = await transaction.all(
         Q["write_exchanges"],
         space=space,
-        ids=[each.id for each in rows],
-        sessions=[each.session for each in rows],
-        agents=[each.agent for each in rows],
-        requests=[each.request for each in rows],
-        times=[each.at for each in rows],
+        **field_lists(rows, ids="id", sessions="session", agents="agent", requests="request", times="at"),
+        **field_lists(rows, thoughts="thinking", ends="ended", models="model", recollections="recollection"),
+        **field_lists(rows, read="tokens_read", written="tokens_written"),
         replies=[each.reply.id if each.reply else None for each in rows],
         calls=[json.dumps(list(each.tool_calls)) for each in rows],
-        thoughts=[each.thinking for each in rows],
-        ends=[each.ended for each in rows],
-        models=[each.model for each in rows],
-        read=[each.tokens_read for each in rows],
-        written=[each.tokens_written for each in rows],
-        recollections=[each.recollection for each in rows],
     )
     new = frozenset(row["id"] for row in found)
     return ExchangeWriteResult(exchanges=new, messages=await _write_words(transaction, space, rows, new=new))
@@ -119,20 +111,15 @@ async def _write_words(
     transaction: Transaction, space: SpaceId, rows: Sequence[StoredExchange], *, new: frozenset[UUID]
 ) -> frozenset[UUID]:
     said = {words.id: (each, place, words) for each in rows if each.id in new for place, words in enumerate(each.words)}
-    ordered = [said[key] for key in sorted(said)]
-    if not ordered:
+    if not said:
         return frozenset()
+    exchanges, places, words = zip(*(said[key] for key in sorted(said)), strict=True)
     found = await transaction.all(
         Q["write_messages"],
         space=space,
-        ids=[words.id for _, _, words in ordered],
-        exchanges=[each.id for each, _, _ in ordered],
-        sessions=[each.session for each, _, _ in ordered],
-        places=[place for _, place, _ in ordered],
-        roles=[words.role for _, _, words in ordered],
-        origins=[words.origin.value for _, _, words in ordered],
-        texts=[words.text for _, _, words in ordered],
-        times=[each.at for each, _, _ in ordered],
+        places=list(places),
+        **field_lists(exchanges, exchanges="id", sessions="session", times="at"),
+        **field_lists(words, ids="id", roles="role", origins="origin", texts="text"),
     )
     return frozenset(row["id"] for row in found)
 
@@ -231,13 +218,8 @@ async def save_sessions(transaction: Transaction, space: SpaceId, sessions: Sequ
     await transaction.run(
         Q["keep_sessions"],
         space=space,
-        callers=[each.caller for each in rows],
-        sessions=[each.session for each in rows],
-        heads=[each.head for each in rows],
-        links=[each.links for each in rows],
-        recent=[each.recent for each in rows],
-        parents=[each.parent for each in rows],
-        times=[each.at for each in rows],
+        **field_lists(rows, callers="caller", sessions="session", heads="head", links="links", recent="recent"),
+        **field_lists(rows, parents="parent", times="at"),
     )
     await _keep_blocks(transaction, space, sessions)
     for each in sessions:
@@ -252,18 +234,14 @@ async def _keep_blocks(transaction: Transaction, space: SpaceId, sessions: Seque
         if not each.rewritten
         for block in each.blocks
     }
-    placed = [blocks[key] for key in sorted(blocks)]
-    if placed:
+    if blocks:
+        owners, placed = zip(*(blocks[key] for key in sorted(blocks)), strict=True)
         await transaction.run(
             Q["keep_injections"],
             space=space,
-            callers=[each.caller for each, _ in placed],
-            sessions=[each.session for each, _ in placed],
-            anchors=[block.anchor for _, block in placed],
-            ids=[block.id for _, block in placed],
-            blocks=[block.text for _, block in placed],
-            notes=[json.dumps(block.notes) for _, block in placed],
-            times=[each.at for each, _ in placed],
+            **field_lists(owners, callers="caller", sessions="session", times="at"),
+            **field_lists(placed, anchors="anchor", ids="id", blocks="text"),
+            notes=[json.dumps(block.notes) for block in placed],
         )
 
 

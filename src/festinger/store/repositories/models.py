@@ -21,7 +21,7 @@ from festinger.ids import SessionId, SpaceId
 from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, build_endpoint, check_address
 from festinger.llm.ledger import CallTotals, ModelCall
 from festinger.llm.model import ModelPurpose
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.settings.vault import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -213,26 +213,9 @@ class StoredCallLedger:
         self._store = store
 
     async def record(self, call: ModelCall) -> None:
-        usage = call.usage
-        await self._store.run(
-            Q["record_call"],
-            space=call.caller.space,
-            id=call.id,
-            at=call.at,
-            agent=call.caller.agent,
-            session=call.caller.session,
-            purpose=call.purpose,
-            provider=call.provider,
-            model=call.model,
-            tokens_in=usage.tokens_in if usage else None,
-            tokens_out=usage.tokens_out if usage else None,
-            tokens_cached=usage.tokens_cached if usage else None,
-            cost_usd=call.cost_usd,
-            latency_ms=call.latency_ms,
-            ok=call.ok,
-            prompt_hash=call.prompt_hash,
-            job=call.caller.job,
-        )
+        used = dict.fromkeys(("tokens_in", "tokens_out", "tokens_cached"))
+        used |= field_values(call.usage) if call.usage else {}
+        await self._store.run(Q["record_call"], **{**used, **field_values(call.caller), **field_values(call)})
 
     async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
         return CallTotals(**await self._store.one(Q["tally_calls"], since=since, purpose=purpose))

@@ -19,6 +19,7 @@ import psutil
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.records import field_values
 from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
@@ -218,16 +219,7 @@ async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAl
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
     crashed = [before for before in (ProcessRun(**row) for row in rows) if not is_alive(before)]
     await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
-    await transaction.run(
-        Q["begin_run"],
-        id=run.id,
-        door=run.door,
-        version=run.version,
-        host=run.host,
-        pid=run.pid,
-        at=run.started_at,
-        pins=list(run.pins),
-    )
+    await transaction.run(Q["begin_run"], **{**field_values(run), "pins": list(run.pins)})
     return crashed
 
 
