@@ -100,6 +100,16 @@ def to_json(value: Any) -> Any:
     return record_json(value) if is_dataclass(value) else value
 
 
+class JsonRecord:
+    """A record whose JSON form has its fields."""
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Serialize for every interface."""
+        return record_json(self)
+
+
 def record_json(record: Any, *, hide: tuple[str, ...] = (), **keys: str) -> dict[str, Any]:
     """Return the fields of a record as JSON; `keys` names those with other keys."""
     shown = (each.name for each in fields(record) if each.name not in hide)

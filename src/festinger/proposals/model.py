@@ -19,7 +19,7 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
-from festinger.records import field_values, parse_choice, record_json, row_mapper, to_json
+from festinger.records import JsonRecord, field_values, parse_choice, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -72,7 +72,7 @@ class ProposalPriority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(JsonRecord):
     """A suggested change: what it asks for, its state, and how often and since when it was seen."""
 
     space_id: SpaceId
@@ -118,10 +118,6 @@ class Proposal:
         """Whether it was rejected and is still suppressed."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until
         return self.state is ProposalState.REJECTED and is_silent
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 proposal_of = row_mapper(Proposal)
@@ -221,7 +217,7 @@ class VerdictInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(JsonRecord):
     """A stored verdict on a proposal, whether it was acted on or not."""
 
     id: UUID
@@ -253,10 +249,6 @@ class Verdict:
     def session(self) -> SessionId | None:
         return self.fields.get("session")
 
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
-
 
 verdict_of = row_mapper(Verdict)
 
@@ -281,7 +273,7 @@ class VerdictResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedEffect:
+class AppliedEffect(JsonRecord):
     """What an approval did, and whether it was undone."""
 
     id: UUID
@@ -294,10 +286,6 @@ class AppliedEffect:
     applied_by: str
     undone_at: datetime | None
     undone_by: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 effect_of = row_mapper(AppliedEffect)
