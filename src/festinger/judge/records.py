@@ -193,10 +193,8 @@ async def save_person_decision(
 
 
 async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> Record:
-    row = await deps.store.maybe(Q["find_judgement"], space=space, id=judgement)
-    if row is None:
-        raise NotFound(f"There is no judgement `{judgement}`.")
-    return _record_from_row(row)
+    missing = NotFound(f"There is no judgement `{judgement}`.")
+    return _record_from_row(await deps.store.one(Q["find_judgement"], missing, space=space, id=judgement))
 
 
 async def load_judgements(

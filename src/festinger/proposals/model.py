@@ -333,10 +333,7 @@ async def find_proposal(
     transaction: Transaction, space: SpaceId, id_: UUID, *, query: str = "find_proposal"
 ) -> Proposal:
     """Load a proposal. Raises `NotFound`."""
-    row = await transaction.maybe(Q[query], space=space, id=id_)
-    if row is None:
-        raise NotFound(f"There is no proposal `{id_}`.")
-    return proposal_of(row)
+    return proposal_of(await transaction.one(Q[query], NotFound(f"There is no proposal `{id_}`."), space=space, id=id_))
 
 
 async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:

@@ -17,7 +17,7 @@ import psycopg
 import psycopg_pool
 from psycopg.rows import DictRow
 
-from festinger.errors import NotFound
+from festinger.errors import FestingerError, NotFound
 from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
 from festinger.store.connection import (
@@ -88,11 +88,11 @@ class Transaction:
         cursor = await self._execute(query, parameters)
         return await cursor.fetchone()
 
-    async def one(self, query: Query, **parameters: Any) -> DictRow:
-        """Return the first row; raise `NotFound` if there is none."""
+    async def one(self, query: Query, missing: FestingerError | None = None, /, **parameters: Any) -> DictRow:
+        """Return the first row; raise `missing`, or else `NotFound`, if there is none."""
         row = await self.maybe(query, **parameters)
         if row is None:
-            raise NotFound
+            raise missing or NotFound
         return row
 
     async def value(self, query: Query, **parameters: Any) -> Any:
@@ -194,9 +194,11 @@ class Store:
         async with self.transaction(hot=hot) as transaction:
             return await transaction.maybe(query, **parameters)
 
-    async def one(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow:
+    async def one(
+        self, query: Query, missing: FestingerError | None = None, /, *, hot: bool = False, **parameters: Any
+    ) -> DictRow:
         async with self.transaction(hot=hot) as transaction:
-            return await transaction.one(query, **parameters)
+            return await transaction.one(query, missing, **parameters)
 
     async def value(self, query: Query, *, hot: bool = False, **parameters: Any) -> Any:
         async with self.transaction(hot=hot) as transaction:

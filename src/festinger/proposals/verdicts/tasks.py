@@ -121,10 +121,7 @@ class AdviceEffect:
 
 
 async def _lock_task(transaction: Transaction, space: SpaceId, task: UUID) -> Task:
-    row = await transaction.maybe(Q["hold_task"], space=space, id=task)
-    if row is None:
-        raise NotFound(f"There is no task `{task}`.")
-    return task_of(row)
+    return task_of(await transaction.one(Q["hold_task"], NotFound(f"There is no task `{task}`."), space=space, id=task))
 
 
 async def _close(

@@ -93,9 +93,7 @@ async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> l
 
 async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
     """Return the endpoint of this model, with its key. Raises `ProviderRefused` if the key cannot be read."""
-    row = await store.maybe(Q["find_model"], space=space, id=model)
-    if row is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    row = await store.one(Q["find_model"], _no_model(model), space=space, id=model)
     name = f"{row['provider']}:{row['model_name']}"
     try:
         key = vault.open(row["api_key"], _place(space, model)) if row["api_key"] else None
@@ -112,8 +110,7 @@ async def change_model_key(
 ) -> None:
     """Replace or remove the key of a model."""
     sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
-    if await transaction.maybe(Q["change_model_key"], space=space, id=model, api_key=sealed) is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    await transaction.one(Q["change_model_key"], _no_model(model), space=space, id=model, api_key=sealed)
 
 
 async def delete_model(
@@ -125,8 +122,11 @@ async def delete_model(
         raise ModelInUse(
             f"This model is in use for {purposes}.", purposes=[purpose.value for purpose in sorted(used_by)]
         )
-    if await transaction.maybe(Q["delete_model"], space=space, id=model) is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    await transaction.one(Q["delete_model"], _no_model(model), space=space, id=model)
+
+
+def _no_model(model: UUID) -> NotFound:
+    return NotFound(f"There is no model `{model}` in this space.")
 
 
 def _place(space: SpaceId, model: UUID) -> SecretLocation:

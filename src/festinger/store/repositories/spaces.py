@@ -65,10 +65,8 @@ async def load_spaces(store: Store) -> list[Space]:
 
 async def find_space(store: Store, name: str) -> Space:
     """Return the space with this name or id."""
-    row = await store.maybe(Q["find_space"], name=name)
-    if row is None:
-        raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
-    return Space(**row)
+    missing = NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
+    return Space(**await store.one(Q["find_space"], missing, name=name))
 
 
 async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
@@ -80,10 +78,8 @@ async def create_space(transaction: Transaction, name: str, *, at: datetime) -> 
 
 async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -> Space:
     """Rename a space; its id stays."""
-    row = await transaction.maybe(Q["rename_space"], space=space, name=check_space_name(name))
-    if row is None:
-        raise NotFound(f"There is no space `{space}`.")
-    return Space(**row)
+    missing = NotFound(f"There is no space `{space}`.")
+    return Space(**await transaction.one(Q["rename_space"], missing, space=space, name=check_space_name(name)))
 
 
 async def delete_space(
@@ -96,9 +92,7 @@ async def delete_space(
     """
     if space == MAIN_SPACE:
         raise Refused("`main` cannot be deleted: everything that names no space lives in it.")
-    name = await transaction.maybe(Q["lock_space"], space=space)
-    if name is None:
-        raise NotFound(f"There is no space `{space}`.")
+    name = await transaction.one(Q["lock_space"], NotFound(f"There is no space `{space}`."), space=space)
     if typed_name != name["name"]:
         raise Refused("The name that was typed is not that of the space.", hint="Type it exactly.")
     before = await transaction.value(Q["rows_deleted"])
