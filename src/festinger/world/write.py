@@ -16,8 +16,6 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from psycopg.rows import DictRow
-
 from festinger.errors import NotFound, Refused, UndoBlocked
 from festinger.ids import Cause, Origin, SpaceId
 from festinger.settings.beliefs import WorldSettings
@@ -90,14 +88,14 @@ class WorldChange:
             session=self.cause.session if self.cause else None,
         )
 
-    async def all(self, query: str, **parameters: Any) -> list[DictRow]:
+    async def all(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
         """Run a query of the world. It gets the space, time, version and author of the change beside its parameters."""
         return await self.transaction.all(Q[query], **self._context | parameters)
 
-    async def maybe(self, query: str, **parameters: Any) -> DictRow | None:
+    async def maybe(self, query: str, **parameters: Any) -> dict[str, Any] | None:
         return await self.transaction.maybe(Q[query], **self._context | parameters)
 
-    async def one(self, query: str, **parameters: Any) -> DictRow:
+    async def one(self, query: str, **parameters: Any) -> dict[str, Any]:
         return await self.transaction.one(Q[query], **self._context | parameters)
 
     async def value(self, query: str, **parameters: Any) -> Any:
