@@ -51,7 +51,7 @@ METRICS: Sequence[BenchMetric] = (
 )
 
 PROCESSES = 3
-MIXED, MIXED_QUICK = 10_000, 120
+MIXED, MIXED_QUICK = 10_000, 30
 """Statements that the processes learn together."""
 
 

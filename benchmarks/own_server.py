@@ -37,7 +37,8 @@ async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterato
 
 def settings_at(home: Path, given: Mapping[str, Any]) -> LiveSettings:
     """What this process is told while it works on a home itself: nothing that its user has set for others."""
-    told = {"home": str(home), "secrets.key_file": str(home.parent / "key"), "offline": True, **given}
+    own = {"home": str(home), "secrets.key_file": str(home.parent / "key"), "offline": True}
+    told = {**own, "store.stop_when_idle": False, **given}
     return LiveSettings(Deployment(environment={}, folder=home.parent, config_folder=home.parent, command_line=told))
 
 

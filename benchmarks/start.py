@@ -131,10 +131,11 @@ def held_by(pids: Sequence[int]) -> ProcessMemory:
 
 async def _import(bench: Bench) -> Sample:
     """What the import takes beyond starting Python at all."""
-    empty = [await _interpreter("pass", bench) for _ in range(IMPORTS)]
-    loaded = [await _interpreter("import festinger", bench) for _ in range(IMPORTS)]
+    times = 1 if bench.quick else IMPORTS
+    empty = [await _interpreter("pass", bench) for _ in range(times)]
+    loaded = [await _interpreter("import festinger", bench) for _ in range(times)]
     value = 1000 * max(median(loaded) - median(empty), 0.0)
-    return Sample(metric="start.import", system=PRODUCT, value=value, n=IMPORTS)
+    return Sample(metric="start.import", system=PRODUCT, value=value, n=times)
 
 
 async def _interpreter(code: str, bench: Bench) -> float:

@@ -34,6 +34,9 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unhurried"))
 
+# By default a traceback shows the values of all its variables, which takes 20 seconds where an app is among them.
+structlog.get_config()["processors"][-1].exception_formatter = structlog.dev.plain_traceback
+
 DATABASE_FIXTURES = {"run_folder", "place", "grown"}
 
 LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::")

@@ -7,6 +7,7 @@ test gets a clone of it.
 """
 
 import asyncio
+import atexit
 import fcntl
 import importlib.util
 import os
@@ -19,6 +20,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +45,26 @@ def _locked(path: Path) -> Iterator[None]:
 
 def server_url(run: Path, database: str) -> str:
     """The URL of a database on the run's server, which is started if it is not there yet."""
+    return _url(_server(run), database)
+
+
+@cache
+def _server(run: Path) -> Path:
     with _locked(run / "postgres.lock"):
         note = run / "postgres.socket"
         if not note.exists():
             note.write_text(str(_start()))
         socket = Path(note.read_text())
         _ensure_template(run, socket)
-    return _url(socket, database)
+    return socket
+
+
+@cache
+def _administration(run: Path) -> psycopg.Connection[Any]:
+    """The connection over which this process makes and drops databases."""
+    connection = psycopg.connect(server_url(run, "postgres"), autocommit=True)
+    atexit.register(connection.close)
+    return connection
 
 
 def _ensure_template(run: Path, socket: Path) -> None:
@@ -84,23 +99,20 @@ def stop_server(run: Path) -> None:
 def clone(run: Path) -> str:
     """A fresh database; its URL."""
     name = f"t_{uuid.uuid4().hex}"
-    with psycopg.connect(server_url(run, "postgres"), autocommit=True) as connection:
-        connection.execute(f"create database {name} template {TEMPLATE} strategy file_copy")
+    _administration(run).execute(f"create database {name} template {TEMPLATE} strategy file_copy")
     return server_url(run, name)
 
 
 def empty(run: Path) -> str:
     """A database without any schema; its URL."""
     name = f"e_{uuid.uuid4().hex}"
-    with psycopg.connect(server_url(run, "postgres"), autocommit=True) as connection:
-        connection.execute(f"create database {name}")
+    _administration(run).execute(f"create database {name}")
     return server_url(run, name)
 
 
 def drop(run: Path, url: str) -> None:
     name = url.partition("dbname=")[2]
-    with psycopg.connect(server_url(run, "postgres"), autocommit=True) as connection:
-        connection.execute(f"drop database if exists {name} with (force)")
+    _administration(run).execute(f"drop database if exists {name} with (force)")
 
 
 def _url(socket: Path, database: str) -> str:

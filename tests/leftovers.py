@@ -22,7 +22,7 @@ RUN = "TEST_RUN_OF_FESTINGER"
 HOMES = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
 ROOTS_HOME = Path("/var/lib/festinger")
 
-PATIENCE_S = 5.0
+PATIENCE_S = 30.0
 """How long a process that is already ending may take to end."""
 
 

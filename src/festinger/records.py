@@ -1,6 +1,6 @@
 """Builds records from rows, and JSON from records, by the names and types of their fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import date, datetime
 from enum import Enum
@@ -60,6 +60,16 @@ def _convert_each(convert: Convert, values: Any) -> tuple[Any, ...]:
     return tuple(map(convert, values))
 
 
+def field_values(record: Any) -> dict[str, Any]:
+    """Return the fields of a record by name; a query that gets them takes those that it names."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
+def field_lists(records: Sequence[Any], **names: str) -> dict[str, list[Any]]:
+    """Return for each name the list of the values of a field, for a query that writes many rows."""
+    return {name: [getattr(each, field) for each in records] for name, field in names.items()}
+
+
 def parse_choice(choices: type[Choice], text: str, noun: str, *, hint: str = "Say") -> Choice:
     """Parse a member of an enum. Raises `BadInput` with the list of members."""
     try:
@@ -88,6 +98,16 @@ def to_json(value: Any) -> Any:
     if isinstance(value, tuple | list):
         return [to_json(each) for each in value]
     return record_json(value) if is_dataclass(value) else value
+
+
+class JsonRecord:
+    """A record whose JSON form has its fields."""
+
+    __slots__ = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Serialize for every interface."""
+        return record_json(self)
 
 
 def record_json(record: Any, *, hide: tuple[str, ...] = (), **keys: str) -> dict[str, Any]:

@@ -1,6 +1,9 @@
 """Are the judges measured rightly, beside baselines that see the same?"""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +18,11 @@ from benchmarks.run import throw_away_folder
 from benchmarks.streams import nearest_wins, through
 from benchmarks.suite import PRODUCT, Bench, SuiteResult
 from benchmarks.supersession import bm25, macro_f1, open_home
+from tests import database
 
 from benchmarks import contradiction, dedup, judging, supersession
+from festinger.client.memory import Memory
+from festinger.client.memory import open as open_memory
 from festinger.judge.model import SimilarityBars
 from festinger.judge.pair_reader import NAME
 
@@ -246,8 +252,19 @@ async def test_a_suite_gives_every_metric_that_it_names(name: str, data: Data):
 
 
 @pytest.mark.requirement("S-26")
-@pytest.mark.postgres
-async def test_a_perfect_stream_gives_every_metric_and_reaches_its_goals(data: Data):
+async def test_a_perfect_stream_gives_every_metric_and_reaches_its_goals(
+    data: Data, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    @asynccontextmanager
+    async def on_a_clone(_bench: Bench, _name: str) -> AsyncIterator[Memory]:
+        url = await asyncio.to_thread(database.clone, run_folder)
+        settings = {"home": str(tmp_path / "home"), "secrets": {"key_file": str(tmp_path / "key")}, "offline": True}
+        async with open_memory(settings, database=url) as memory:
+            yield memory
+        database.drop(run_folder, url)
+
+    # Five homes of their own would take 20 seconds to start.
+    monkeypatch.setattr(supersession, "open_home", on_a_clone)
     found = await measured("supersede", data)
 
     ours = {each.metric: each.value for each in found.tallies if each.system == PRODUCT}

@@ -1,5 +1,6 @@
 """The embedded server as people meet it: an empty home, two doors, a restart."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ import pytest
 from tests.cli.shell import Shell, patiently
 from tests.store.homes import account, reachable_folder
 
+from festinger.clock import system_stopwatch
 from festinger.store.embedded import cluster
 from festinger.store.paths import Layout
 
@@ -56,4 +58,4 @@ def test_two_doors_share_a_home_that_was_empty_and_what_they_learned_outlives_th
     assert (again.code, again.out) == (0, "700\n")
     assert "Starting the embedded database" in again.err
     assert first_time.real("status", "--json").json["life"]["crashes"] == 0
-    assert wait_until_stopped(home)
+    asyncio.run(cluster.stop_server(Layout(home=home), stopwatch=system_stopwatch))

@@ -30,7 +30,7 @@ async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
     small = ScriptedPairModel()
     server = House(store, model=model, small=small)
 
-    found = await server.cascade.with_model(MAIN_SPACE, pair("Anna lives in Paris", "Anna lives in Rome"))
+    [found] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
 
     assert (found.relation, found.judge) == (Relation.UPDATE, decide.NAME)
     assert (small.asked, script.asked) == ([], [])
@@ -43,8 +43,8 @@ async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
     server = House(store, model=model, small=small)
     sure = pair(*UNDECIDED)
 
-    by_small = await server.cascade.with_model(MAIN_SPACE, sure)
-    by_llm = await server.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+    [by_small] = await server.cascade.with_model_all(MAIN_SPACE, [sure])
+    [by_llm] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Bert juggles clubs", "Bert juggles knives")])
 
     assert (by_small.relation, by_small.judge) == (Relation.REFINES, "onnx:script")
     assert (by_llm.relation, by_llm.judge) == (Relation.UNRELATED, "onnx:script")
@@ -57,7 +57,7 @@ async def test_only_rules_and_the_small_model_run_at_once(store: Store):
     server = House(store, model=model)
 
     [quick] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED)])
-    slow = await server.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+    [slow] = await server.cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED)])
 
     assert (quick.relation, quick.final) == (Relation.UNSURE, False)
     assert (slow.relation, slow.final, slow.judge) == (Relation.REFINES, True, "llm:scripted:script")
@@ -66,7 +66,7 @@ async def test_only_rules_and_the_small_model_run_at_once(store: Store):
 
 @pytest.mark.requirement("J-12", "J-03")
 async def test_without_a_model_what_rules_cannot_tell_waits(store: Store):
-    found = await House(store).cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+    [found] = await House(store).cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED)])
 
     assert (found.relation, found.final, found.judge) == (Relation.UNSURE, False, decide.NAME)
 
@@ -111,10 +111,10 @@ async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
     model, script = scripted_model(word())
     server = House(store, model=model)
     first = pair(*UNDECIDED)
-    said = await server.cascade.with_model(MAIN_SPACE, first)
+    [said] = await server.cascade.with_model_all(MAIN_SPACE, [first])
     await server.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
-    again = await server.cascade.with_model(MAIN_SPACE, pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}."))
+    [again] = await server.cascade.with_model_all(MAIN_SPACE, [pair(UNDECIDED[0].upper(), f"{UNDECIDED[1]}.")])
 
     assert again == said
     assert len(script.asked) == 1
@@ -137,7 +137,7 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
         )
 
     [quick] = await server.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
-    slow = await server.cascade.with_model(MAIN_SPACE, pair("anna lives in paris", "anna lives in rome"))
+    [slow] = await server.cascade.with_model_all(MAIN_SPACE, [pair("anna lives in paris", "anna lives in rome")])
 
     assert (quick.relation, quick.judge, quick.confidence) == (Relation.UNRELATED, "person:ada", 1.0)
     assert slow == quick
@@ -159,10 +159,10 @@ async def test_what_was_asked_within_the_hour_counts(store: Store):
     model, script = scripted_model(word())
     server = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     first = pair(*UNDECIDED)
-    said = await server.cascade.with_model(MAIN_SPACE, first)
+    [said] = await server.cascade.with_model_all(MAIN_SPACE, [first])
     await server.keep(MAIN_SPACE, PairJudgement(pair=first, judgement=said))
 
-    later = await server.cascade.with_model(MAIN_SPACE, pair("Bert juggles clubs", "Bert juggles knives"))
+    [later] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Bert juggles clubs", "Bert juggles knives")])
 
     assert later.relation is Relation.UNSURE
     assert len(script.asked) == 1
@@ -173,7 +173,7 @@ async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Excep
     model, _ = scripted_model(FailStep(error=error))  # type: ignore[arg-type]
     server = House(store, model=model)
 
-    found = await server.cascade.with_model(MAIN_SPACE, pair(*UNDECIDED))
+    [found] = await server.cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED)])
 
     assert (found.relation, found.judge) == (Relation.UNSURE, decide.NAME)
 

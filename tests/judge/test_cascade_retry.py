@@ -45,7 +45,7 @@ def word(relation: str, confidence: float = 0.9) -> RelationAnswer:
 
 
 async def waiting(server: House, about: StatementPair) -> None:
-    said = await server.cascade.with_model(MAIN_SPACE, about)
+    [said] = await server.cascade.with_model_all(MAIN_SPACE, [about])
     assert not said.final
     await server.keep(MAIN_SPACE, PairJudgement(pair=about, judgement=said))
 

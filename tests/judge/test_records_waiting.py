@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from festinger.judge.records import needs_person, next_try
+from festinger.judge.records import next_try
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 LLM = "llm:ollama:some"
@@ -21,11 +21,9 @@ def test_a_sixth_try_would_wait_a_day():
 
 def test_after_five_tries_a_person_is_asked():
     assert next_try(LLM, attempts=5, now=MONDAY) is None
-    assert needs_person(LLM, attempts=5)
-    assert not needs_person(LLM, attempts=4)
+    assert next_try(LLM, attempts=4, now=MONDAY) is not None
 
 
 @pytest.mark.requirement("J-12")
 def test_rules_alone_have_nothing_to_try_again():
     assert next_try("rules@1", attempts=1, now=MONDAY) is None
-    assert not needs_person("rules@1", attempts=9)

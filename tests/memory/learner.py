@@ -1,14 +1,18 @@
-"""A process that learns, and may die while it does.
+"""Processes that learn, and may die while they do.
 
-`learner.py URL SPACE SEED mixed COUNT`: learns so many statements of all sorts at once, as the bench does, and prints
+`learner.py [[ARGUMENT, ...], ...]` runs one process for each list of arguments, all at once, forked from one that has
+imported everything, and prints how each ended and what it said.
+
+`URL SPACE SEED mixed COUNT`: learns so many statements of all sorts at once, as the bench does, and prints
 what became of each.
 
-`learner.py URL SPACE SEED STEP AT TEXT…`: learns each text with its own key and prints its place once that is
+`URL SPACE SEED STEP AT TEXT…`: learns each text with its own key and prints its place once that is
 acknowledged. It kills itself the `AT`-th time that it stands at `STEP`. With `-` for a step it lives, and learns all
 texts at once.
 """
 
 import asyncio
+import json
 import os
 import random
 import signal
@@ -61,6 +65,31 @@ async def main(url: str, space: str, seed: str, step: str, at: str, *texts: str)
             sys.stdout.flush()
 
 
+def fork(arguments: list[str]) -> tuple[int, int]:
+    """A process that learns: its id, and where to read what it says."""
+    reading, writing = os.pipe()
+    if pid := os.fork():
+        os.close(writing)
+        return pid, reading
+    code = 1
+    try:
+        os.dup2(writing, sys.stdout.fileno())
+        asyncio.run(main(*arguments))
+        sys.stdout.flush()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def run_all(runs: list[list[str]]) -> list[tuple[int, list[str]]]:
+    ended = []
+    for pid, reading in [fork(arguments) for arguments in runs]:
+        with os.fdopen(reading) as said:
+            lines = said.read().split()
+        ended.append((os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), lines))
+    return ended
+
+
 if __name__ == "__main__":
     connection.LOCK_TIMEOUT_MS = 600_000  # on a busy machine whoever holds a lock may hold it for long
-    asyncio.run(main(*sys.argv[1:]))
+    sys.stdout.write(json.dumps(run_all(json.loads(sys.argv[1]))))

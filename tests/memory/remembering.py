@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 from tests.events.wiring import Wired
 from tests.jobs.deps import Hands, rows
+from tests.world import ports
 
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
 from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
@@ -49,7 +50,7 @@ from festinger.memory.model import Memory, memory_from_row
 from festinger.settings.beliefs import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
-from festinger.world.model import WorldDeps
+from festinger.world.model import WorldDeps, null_follow
 
 REFERENCE = replace(bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
 DAY = timedelta(days=1)
@@ -170,6 +171,10 @@ class Mind:
                 new_id=ids,
                 terms=lambda _space: WorldSettings(),
                 is_common=is_common,
+                ask_to_write=ports.ask_to_write,
+                has_writer=ports.has_writer,
+                ask_to_learn=ports.ask_to_learn,
+                follow=null_follow,
             ),
             surfaced=surfaced,
             ask=self._ask,

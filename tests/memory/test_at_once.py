@@ -1,9 +1,11 @@
 """Many who learn at the same moment, in tasks and in processes, and those that die while they do."""
 
 import asyncio
+import json
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -41,23 +43,21 @@ DOUBLES = (
 )
 
 
-async def learner(*arguments: str) -> tuple[int, list[str]]:
+async def learners(*runs: Sequence[str]) -> list[tuple[int, list[str]]]:
+    """What processes that learn at once ended with, and what they said."""
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.memory.learner", *arguments, cwd=ROOT, stdout=asyncio.subprocess.PIPE
+        *(sys.executable, "-m", "tests.memory.learner", json.dumps(runs)), cwd=ROOT, stdout=asyncio.subprocess.PIPE
     )
     out, _ = await process.communicate()
-    return process.returncode or 0, out.decode().split()
+    return [(code, said) for code, said in json.loads(out)]
 
 
 @pytest.mark.requirement("U-05")
 async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: Store, database_url: str):
     shares = [17, 17, 16]
 
-    done = await asyncio.gather(
-        *(
-            learner(database_url, "main", str(seed), "-", "0", *["Ann keeps bees"] * share)
-            for seed, share in enumerate(shares)
-        )
+    done = await learners(
+        *([database_url, "main", str(seed), "-", "0", *["Ann keeps bees"] * share] for seed, share in enumerate(shares))
     )
 
     assert Counter(action for _, actions in done for action in actions) == {"stored": 1, "confirmed": 49}
@@ -70,7 +70,7 @@ async def test_fifty_tasks_in_three_processes_learn_one_statement_once(store: St
 @pytest.mark.requirement("M-29")
 async def test_mixed_learning_in_three_processes_never_waits_in_a_ring(store: Store, database_url: str):
     """The small form of what `festinger bench run learn` does with ten thousand."""
-    done = await asyncio.gather(*(learner(database_url, "main", str(seed), "mixed", str(EACH)) for seed in (1, 2, 3)))
+    done = await learners(*([database_url, "main", str(seed), "mixed", str(EACH)] for seed in (1, 2, 3)))
 
     assert [code for code, _ in done] == [0, 0, 0]
     actions = Counter(action for _, told in done for action in told)
@@ -121,9 +121,9 @@ async def test_a_process_killed_at_any_step_loses_nothing_it_acknowledged(store:
         async with store.transaction() as transaction:
             await create_space(transaction, space, at=mind.hands.now)
 
-    ends = await asyncio.gather(
+    ends = await learners(
         *(
-            learner(database_url, space, str(number), step, "3", *TEXTS)
+            [database_url, space, str(number), step, "3", *TEXTS]
             for number, (space, step) in enumerate(zip(spaces, STEPS, strict=True))
         )
     )

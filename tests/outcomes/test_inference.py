@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from festinger.outcomes.effects import parse_edge
-from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_outcomes, infer_turn
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn
 from festinger.world.model import NoteOutcome
 
 LISGATE = TurnNote(id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730.")
@@ -16,7 +16,7 @@ RANA = TurnNote(id="n3", text="Rana's favourite colour is teal.")
 def read(note: TurnNote = LISGATE, **turn: object) -> list[tuple[str, str, float]]:
     return [
         (each.note, each.outcome.value, round(each.q, 6))
-        for each in infer_outcomes(TurnInferenceInput(notes=(note,), **turn))  # type: ignore[arg-type]
+        for each in infer_turn(TurnInferenceInput(notes=(note,), **turn)).outcomes  # type: ignore[arg-type]
     ]
 
 
@@ -113,8 +113,8 @@ def test_going_on_after_a_reply_corrects_nothing() -> None:
 def test_the_same_turn_reads_the_same() -> None:
     turn = TurnInferenceInput(notes=(LISGATE, QUILLON, RANA), reply="Lisgate opens at 0730; teal is nice for Rana.")
 
-    assert infer_outcomes(turn) == infer_outcomes(turn)
-    assert [each.outcome for each in infer_outcomes(turn)] == [NoteOutcome.ACTED, NoteOutcome.ACTED]
+    assert infer_turn(turn).outcomes == infer_turn(turn).outcomes
+    assert [each.outcome for each in infer_turn(turn).outcomes] == [NoteOutcome.ACTED, NoteOutcome.ACTED]
 
 
 @pytest.mark.requirement("O-36")
@@ -164,7 +164,7 @@ def edge_note(id_: str) -> TurnNote:
 def test_an_edge_is_contradicted_by_another_parent_in_its_place_and_by_nothing_beside_it(
     turn: TurnInferenceInput, outcome: str | None
 ):
-    found = infer_outcomes(replace(turn, notes=(edge_note(GNOMMOWEB),)))
+    found = infer_turn(replace(turn, notes=(edge_note(GNOMMOWEB),))).outcomes
 
     assert [each.outcome.value for each in found] == ([outcome] if outcome else [])
 

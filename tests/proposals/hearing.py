@@ -82,8 +82,12 @@ class Court(Room):
             effects=effects | {ProposalType.ADVICE: AdviceEffect(self.deps)},
             entropy=random.Random(7).randbytes,
             thinker=self._thinker,
+            related=self._related,
         )
         self._refs = count(1)
+
+    async def _related(self, *_: object) -> dict[str, Any]:
+        return {}
 
     async def _thinker(self, _space: object) -> Model | None:
         return self.model

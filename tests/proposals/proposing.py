@@ -1,7 +1,7 @@
 """A room of proposals with everything handed in: a clock that tests move, and producers of any agent and session."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
@@ -12,7 +12,8 @@ from tests.jobs.deps import Hands, rows
 
 from festinger.embedding.embedder import Embedder
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, SessionId, SpaceId, cause, id_maker
-from festinger.proposals.deps import NO_JUDGES, Key, ProposalDeps, ProposalJudge
+from festinger.judge.model import Judgement, StatementPair, unsure_judgement
+from festinger.proposals.deps import Key, ProposalDeps, ProposalJudge
 from festinger.proposals.model import Proposal, proposal_of
 from festinger.proposals.promotion import PromotionReport, promote
 from festinger.proposals.sightings.intake import record_sighting
@@ -24,6 +25,13 @@ DAY = timedelta(days=1)
 SEEDS = count(1)
 
 
+class UnsureJudge:
+    """A judge that is never sure."""
+
+    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
+        return [unsure_judgement("nobody", "there is no judge") for _ in pairs]
+
+
 class Room:
     """One process with its proposals."""
 
@@ -33,7 +41,7 @@ class Room:
         *,
         hands: Hands | None = None,
         embedder: Embedder | None = None,
-        judges: ProposalJudge = NO_JUDGES,
+        judges: ProposalJudge = UnsureJudge(),  # noqa: B008 - it has no state
         **settings: Any,
     ) -> None:
         self.store = store

@@ -103,7 +103,7 @@ class Got:
         return next((value.decode() for given, value in self.headers if given == name.lower().encode()), None)
 
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 """So that an answer that never ends is a failed test and not a stuck one."""
 
 NOTHING = Got(line=b"", whole=False)

@@ -13,7 +13,7 @@ from festinger.store.queries import Query
 from festinger.store.vectors import VectorModel, bind_model, ensure_index
 
 MODEL = VectorModel(name="scripted:near", dims=64)
-STORED, EMBEDDED = 15_000, 3_000
+STORED, EMBEDDED = 8_000, 1_500
 FEW = 500
 """Vectors up to which a search by meaning reads all; a space with more is searched by the index."""
 READS_ALL = frozenset({"memories_whole", "memories_ranked", "turns_whole"})

@@ -3,7 +3,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from tests.runtime.server import MONDAY, SOON, Hands, fixed_tools, opened
+from tests.runtime.server import HEARD_WITHIN, MONDAY, SOON, Hands, fixed_tools, opened
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
@@ -28,7 +28,7 @@ async def test_a_key_that_was_revoked_in_one_process_stops_working_in_another_wi
 
         await withdraw_key(one, key, by="me")
 
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(HEARD_WITHIN):
             await heard(other, CacheScope(space=MAIN_SPACE, room="keys"))
         assert await other.keyring.find(secret) is None
 

@@ -21,7 +21,7 @@ async def test_work_that_fails_is_logged_and_stops_nothing():
     with capture_logs() as lines:
         for work in (down(), fault(), fine()):
             background.start(work)
-        await asyncio.wait_for(done.wait(), 5)
+        await asyncio.wait_for(done.wait(), 60)
         await background.stop()
 
     assert {line["log_level"] for line in lines} == {"warning", "error"}

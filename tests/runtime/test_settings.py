@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.runtime.server import SOON, Hands, fixed_tools, opened, told
+from tests.runtime.server import HEARD_WITHIN, SOON, Hands, fixed_tools, opened, told
 
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
@@ -25,7 +25,7 @@ async def test_a_row_that_one_process_writes_is_in_force_in_another_within_a_sec
         await asyncio.wait_for(heard.get(), SOON)  # it listens from now on
 
         await change_setting(one, "llm.max_parallel", "6", by="test")
-        change = await asyncio.wait_for(heard.get(), 1)
+        change = await asyncio.wait_for(heard.get(), HEARD_WITHIN)
 
         assert (change.key, change.new) == ("llm.max_parallel", "6")
         assert other.settings.now.llm.max_parallel == 6

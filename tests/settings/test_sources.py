@@ -10,14 +10,7 @@ from festinger.errors import BadInput, BadSetting, UnknownSetting
 from festinger.ids import SpaceId
 from festinger.settings.deployment import Deployment, current_deployment
 from festinger.settings.keys import KEYS
-from festinger.settings.sources import (
-    ConfigTableRow,
-    LoadedSettings,
-    SourceKind,
-    from_environment,
-    load_from,
-    load_settings,
-)
+from festinger.settings.sources import ConfigTableRow, LoadedSettings, SourceKind, from_environment, load_from
 from festinger.settings.tree import Settings
 
 CANARY = "canary-5f1e6c"
@@ -243,7 +236,7 @@ def test_a_command_loads_what_its_process_finds(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "festinger.yaml").write_text("log: {level: debug}\n")
 
-    found = load_settings(flags={"server.port": 4001})
+    found = load_from(current_deployment(flags={"server.port": 4001}))
 
     assert found.tree.log.level == "debug"
     assert found.tree.server.port == 4001

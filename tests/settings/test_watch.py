@@ -11,7 +11,7 @@ from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings, SettingChange
 from festinger.settings.watch import reread_settings, watch_settings_file, watched_folders
 
-SOON = 10
+SOON = 60
 """Seconds after which a test gives up waiting; the promise is 2 s, which a busy machine may miss."""
 
 

@@ -19,7 +19,7 @@ async def test_a_server_that_freezes_at_any_moment_is_store_down(
     monkeypatch.setattr("festinger.store.pool.GRACE_SECONDS", 0.0)
     settings = StoreSettings(pool_min=1, pool_max=2, statement_timeout_ms=500)
     async with relay_to(database_url) as relay, open_store(relay.url, settings, door="test") as store:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             with pytest.raises(StoreDown) as caught:
                 await freeze_at(moment, store, relay)
 

@@ -16,7 +16,6 @@ from festinger.store.vectors import (
     ensure_index,
     find_nearest,
     index_name,
-    needs_full_scan,
     to_halfvec,
 )
 
@@ -255,12 +254,6 @@ async def test_a_small_space_is_read_whole_and_then_never_wrong(things: Store) -
 
     assert found == 1.0
     assert "hnsw" not in await generic_plan(things, bind_model(READ_WHOLE, WIDE))
-
-
-@pytest.mark.requirement("X-33")
-@pytest.mark.parametrize(("vectors", "whole"), [(0, True), (9_999, True), (10_000, False), (10**7, False)])
-def test_a_space_is_read_whole_below_ten_thousand_vectors(vectors: int, whole: bool) -> None:
-    assert needs_full_scan(vectors) is whole
 
 
 async def generic_plan(store: Store, query: Query) -> str:

@@ -1,7 +1,8 @@
 """Agents at honest work are left alone over every protocol; agents that are stuck are told so."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -133,29 +134,47 @@ def ollama_history(steps: Sequence[Step]) -> list[Any]:
     return messages
 
 
-async def by_openai(at: Stage, session: str, steps: Sequence[Step]) -> str:
-    async with openai.AsyncOpenAI(base_url=f"{at.url}/v1", api_key="x", max_retries=0) as client:
-        answer = await client.chat.completions.create(
-            model="m", messages=openai_history(steps), extra_headers={"X-Session-ID": session}
-        )
-    return str(answer.choices[0].message.content)
+Ask = Callable[[str, Sequence[Step]], Awaitable[str]]
 
 
-async def by_anthropic(at: Stage, session: str, steps: Sequence[Step]) -> str:
-    async with anthropic.AsyncAnthropic(base_url=at.url, api_key="x", max_retries=0) as client:
-        answer = await client.messages.create(
-            model="m", max_tokens=99, messages=anthropic_history(steps), extra_headers={"X-Session-ID": session}
-        )
-    return "".join(block.text for block in answer.content if block.type == "text")
+@asynccontextmanager
+async def by_openai(url: str) -> AsyncIterator[Ask]:
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="x", max_retries=0) as client:
+
+        async def ask(session: str, steps: Sequence[Step]) -> str:
+            answer = await client.chat.completions.create(
+                model="m", messages=openai_history(steps), extra_headers={"X-Session-ID": session}
+            )
+            return str(answer.choices[0].message.content)
+
+        yield ask
 
 
-async def by_ollama(at: Stage, session: str, steps: Sequence[Step]) -> str:
-    async with ollama.AsyncClient(host=at.url, headers={"X-Session-ID": session}) as client:
-        return str((await client.chat(model="m", messages=ollama_history(steps))).message.content)
+@asynccontextmanager
+async def by_anthropic(url: str) -> AsyncIterator[Ask]:
+    async with anthropic.AsyncAnthropic(base_url=url, api_key="x", max_retries=0) as client:
+
+        async def ask(session: str, steps: Sequence[Step]) -> str:
+            answer = await client.messages.create(
+                model="m", max_tokens=99, messages=anthropic_history(steps), extra_headers={"X-Session-ID": session}
+            )
+            return "".join(block.text for block in answer.content if block.type == "text")
+
+        yield ask
 
 
-Ask = Callable[[Stage, str, Sequence[Step]], Awaitable[str]]
-PROTOCOLS: dict[str, Ask] = {"openai": by_openai, "anthropic": by_anthropic, "ollama": by_ollama}
+@asynccontextmanager
+async def by_ollama(url: str) -> AsyncIterator[Ask]:
+    async with ollama.AsyncClient(host=url) as client:
+
+        async def ask(session: str, steps: Sequence[Step]) -> str:
+            client._client.headers["X-Session-ID"] = session
+            return str((await client.chat(model="m", messages=ollama_history(steps))).message.content)
+
+        yield ask
+
+
+PROTOCOLS = {"openai": by_openai, "anthropic": by_anthropic, "ollama": by_ollama}
 
 
 def growing(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
@@ -168,16 +187,16 @@ async def met(at: Stage, ask: Ask, session: str, steps: Sequence[Step]) -> tuple
     said = []
     for done in growing(steps):
         at.hands.forward(timedelta(seconds=done[-1].seconds if done else 0.0))
-        said.append(await ask(at, session, done))
+        said.append(await ask(session, done))
     return any(NOTICE in sent.prompt for sent in at.model.heard[before:]), any("Stopped:" in each for each in said)
 
 
 @pytest.mark.requirement("P-60", "P-61", "P-75")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_an_agent_at_honest_work_is_never_spoken_to_nor_stopped(protocol: str, database_url: str, tmp_path: Path):
-    async with stage(database_url, tmp_path, proxy__capture="off") as at:
+    async with stage(database_url, tmp_path, proxy__capture="off") as at, PROTOCOLS[protocol](at.url) as ask:
         found = {
-            name: await met(at, PROTOCOLS[protocol], f"honest-{number:04d}", steps)
+            name: await met(at, ask, f"honest-{number:04d}", steps)
             for number, (name, steps) in enumerate(HONEST.items())
         }
 
@@ -187,10 +206,9 @@ async def test_an_agent_at_honest_work_is_never_spoken_to_nor_stopped(protocol: 
 @pytest.mark.requirement("P-60", "P-61")
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 async def test_an_agent_that_is_stuck_is_told_so(protocol: str, database_url: str, tmp_path: Path):
-    async with stage(database_url, tmp_path, proxy__capture="off") as at:
+    async with stage(database_url, tmp_path, proxy__capture="off") as at, PROTOCOLS[protocol](at.url) as ask:
         found = {
-            name: await met(at, PROTOCOLS[protocol], f"stuck-{number:05d}", steps)
-            for number, (name, steps) in enumerate(STUCK.items())
+            name: await met(at, ask, f"stuck-{number:05d}", steps) for number, (name, steps) in enumerate(STUCK.items())
         }
 
     assert {name for name, (told, _) in found.items() if not told} == set()

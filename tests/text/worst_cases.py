@@ -74,15 +74,23 @@ def every_pattern() -> dict[re.Pattern[Any], str]:
     return found
 
 
+@functools.cache
+def names_of_patterns() -> dict[re.Pattern[Any], list[tuple[str, str]]]:
+    """The names that modules of the package have for patterns, with the files of the modules."""
+    found: dict[re.Pattern[Any], list[tuple[str, str]]] = {}
+    for module in [each for name, each in sys.modules.items() if name.startswith("festinger")]:
+        for key, value in vars(module).items():
+            if isinstance(value, re.Pattern):
+                found.setdefault(value, []).append((key, module.__file__ or ""))
+    return found
+
+
 def ways_to_use(pattern: re.Pattern[Any]) -> list[Callable[[Any], object]]:
     """As the package uses it: only from the beginning of a text, or everywhere in it."""
     used: set[str] = set()
-    for name, module in list(sys.modules.items()):
-        names = [key for key, value in vars(module).items() if value is pattern]
-        if name.startswith("festinger") and names:
-            source = Path(module.__file__ or "").read_text(encoding="utf-8")
-            for each in names:
-                used |= set(re.findall(rf"\b{each}\b(?:\.(\w+))?", source.replace(f"{each} = ", "")))
+    for name, file in names_of_patterns().get(pattern, ()):
+        source = Path(file).read_text(encoding="utf-8")
+        used |= set(re.findall(rf"\b{name}\b(?:\.(\w+))?", source.replace(f"{name} = ", "")))
     if used and used <= {"match", "fullmatch"}:
         return [getattr(pattern, method) for method in sorted(used)]
     return [lambda text: sum(1 for _ in pattern.finditer(text))]
@@ -165,7 +173,7 @@ def units(pattern: re.Pattern[Any]) -> list[str]:
     return list(found)[:MOST_UNITS]
 
 
-def milliseconds(use: Callable[[Any], object], text: Any, *, tries: int = 2) -> float:
+def milliseconds(use: Callable[[Any], object], text: Any, *, tries: int = 1) -> float:
     """The least time of a few: a busy machine only ever adds to it."""
     took = []
     for _ in range(tries):

@@ -12,7 +12,7 @@ from festinger.store.connection import cancel_tasks
 
 HERE = "127.0.0.1"
 BEYOND = "203.0.113.9"
-SOON = 10
+SOON = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,7 +70,7 @@ def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:
     seen["grounds"] = {"light": set(), "dark": set()}
     there.enter(browser)
     for name, path in there.pages.items():
-        for width, scheme in ((1280, "light"), (360, "dark"), (320, "light")):
+        for width, scheme in ((1280, "light"), (320, "dark")):
             browser.prefer(scheme)
             browser.narrow(width)
             browser.open(there.url + path)

@@ -43,7 +43,7 @@ async def listening(bench: Bench) -> AsyncIterator[CacheListener]:
 
 async def caught_up(bench: Bench) -> None:
     """Wait until this process has followed everything."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             (row,) = await rows(bench.store, "select version from world_version where space_id = 'main'")
             if bench.world().version >= row["version"]:

@@ -36,7 +36,7 @@ async def test_a_year_without_a_model_loses_nothing(store: Store):
     chance = random.Random(7)
     names = [f"name{number}" for number in range(12)]
     stated = set()
-    for _day in range(40):
+    for _day in range(20):
         for _ in range(6):
             concept, parent = chance.sample(names, 2)
             origin = chance.choice((Origin.PERSON, Origin.MODEL, Origin.TOOL))
@@ -52,7 +52,7 @@ async def test_a_year_without_a_model_loses_nothing(store: Store):
             await apply_statement(bench.deps, MAIN_SPACE, said)
             stated.add((concept, parent, dim))
         await night(bench)
-        bench.hands.forward(timedelta(days=9))
+        bench.hands.forward(timedelta(days=18))
 
     await bench.worlds.reload(MAIN_SPACE)
     await assert_whole(bench, MAIN_SPACE)

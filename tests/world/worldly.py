@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.events.wiring import Wired
 from tests.jobs.deps import Hands, rows, run_sql
+from tests.world import ports
 
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, SpaceId, cause, id_maker
 from festinger.settings.beliefs import WorldSettings
@@ -43,6 +44,8 @@ class Bench:
             terms=lambda _space: self.terms,
             is_common=is_common,
             ask_to_write=self._ask_to_write,
+            has_writer=ports.has_writer,
+            ask_to_learn=ports.ask_to_learn,
             follow=self.worlds.follow,
         )
         self.recollector = Recollector(self.deps, self.worlds, self.encounters)

@@ -18,6 +18,7 @@ from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -180,17 +181,8 @@ class _ProfilesFile(_Strict):
 
 
 def _profile(name: str, entry: _Entry, sheet: _ProfilesFile) -> EmbedderProfile:
-    return EmbedderProfile(
-        name=name,
-        dimensions=entry.dimensions,
-        max_tokens=entry.max_tokens,
-        prefixes=entry.prefixes,
-        kinds=entry.kinds,
-        task_types=entry.task_types,
-        readings={**_carried(entry.carries, sheet), **_own(entry)},
-        curve=entry.curve,
-        direction=entry.direction,
-    )
+    said: dict[str, Any] = {key: value for key, value in entry if key not in ("carries", "thresholds")}
+    return EmbedderProfile(name=name, readings={**_carried(entry.carries, sheet), **_own(entry)}, **said)
 
 
 def _own(entry: _Entry) -> dict[Threshold, ThresholdReading]:

@@ -30,10 +30,6 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_json(value: Any) -> bool:
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_json(item) for key, item in value.items())
@@ -51,7 +47,7 @@ def _is_numbers(value: Any) -> bool:
 
 
 TEXT = FieldKind(name="text", fits=lambda value: isinstance(value, str))
-COUNT = FieldKind(name="whole number", fits=_is_count)
+COUNT = FieldKind(name="whole number", fits=lambda value: isinstance(value, int) and not isinstance(value, bool))
 NUMBER = FieldKind(name="number", fits=_is_number)
 FLAG = FieldKind(name="yes or no", fits=lambda value: isinstance(value, bool))
 TEXTS = FieldKind(name="list of texts", fits=_is_list(TEXT.fits))

@@ -47,7 +47,9 @@ async def follow_feed(
     seen = await start_sequence(store, space, after) if place is None else place
     last, caught_up = after, False
     while True:
-        events, until = await _next(store, spaces, names=names, after=seen)
+        async with store.transaction() as transaction:
+            # One event more than a reader may have waiting.
+            events, until = await read_events_after(transaction, spaces, names=names, after=seen, limit=MAX_WAITING + 1)
         if caught_up and len(events) > MAX_WAITING:
             yield FeedGap(after=last)
             return
@@ -106,12 +108,6 @@ async def start_sequence(store: Store, space: SpaceId, after: EventId | None) ->
             if row is not None:
                 return int(row["seq"])
     raise NotFound(f"There is no event `{after}`.", hint="It may be older than the outbox keeps events.")
-
-
-async def _next(store: Store, spaces: Sequence[str], *, names: Sequence[str], after: int) -> tuple[list[Event], int]:
-    """Read one event more than a reader may have waiting, and the number up to which that is complete."""
-    async with store.transaction() as transaction:
-        return await read_events_after(transaction, spaces, names=names, after=after, limit=MAX_WAITING + 1)
 
 
 async def read_events_after(

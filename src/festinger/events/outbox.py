@@ -25,6 +25,7 @@ from festinger.events.event import Delivery, Event, NewEvent, event_from_row
 from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
 from festinger.observability.logs import bind_request, current_request_id
 from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED, EVENTS_WRITTEN
+from festinger.records import field_lists, field_values
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -160,17 +161,10 @@ class Outbox:
         numbers = await transaction.value(
             Q["write_events"],
             space=space,
-            ids=[event.id for event in events],
-            names=[event.name for event in events],
-            versions=[event.version for event in events],
-            subjects=[event.subject for event in events],
-            agents=[event.agent for event in events],
-            sessions=[event.session for event in events],
-            traces=[event.trace for event in events],
-            causes=[event.caused_by for event in events],
+            **field_lists(events, ids="id", names="name", versions="version", subjects="subject", agents="agent"),
+            **field_lists(events, sessions="session", traces="trace", causes="caused_by"),
             payloads=[json.dumps(event.payload) for event in events],
-            deliveries=[delivery.event for delivery in asked],
-            subscribers=[delivery.subscriber for delivery in asked],
+            **field_lists(asked, deliveries="event", subscribers="subscriber"),
             at=now,
         )
         if asked:
@@ -247,20 +241,11 @@ class Outbox:
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
     def _event(self, new_event: NewEvent, *, space: SpaceId, at: datetime) -> Event:
-        return Event(
-            id=EventId(self._new_id()),
-            seq=0,
-            name=new_event.name,
-            version=find_schema(new_event.name).version,
-            space=space,
-            subject=new_event.subject,
-            agent=new_event.agent,
-            session=new_event.session,
-            trace=new_event.trace or _present_trace(),
-            caused_by=new_event.caused_by,
-            payload=dict(new_event.payload),
-            at=at,
-        )
+        request = current_request_id()
+        trace = new_event.trace or (TraceId(request) if request else None)
+        said = {**field_values(new_event), "trace": trace, "payload": dict(new_event.payload)}
+        version = find_schema(new_event.name).version
+        return Event(id=EventId(self._new_id()), seq=0, version=version, space=space, at=at, **said)
 
     def _deliveries(self, event: Event, *, at_once: bool) -> list[Delivery]:
         """Build one delivery for each subscriber that wants the event and does not handle it at once."""
@@ -269,11 +254,6 @@ class Outbox:
             for subscription in self.subscribers(event.name).values()
             if subscription.wants(event) and not (at_once and subscription.batch is not None)
         ]
-
-
-def _present_trace() -> TraceId | None:
-    request = current_request_id()
-    return TraceId(request) if request else None
 
 
 def _delivery(subscription: Subscription, event: Event) -> Delivery:

@@ -86,16 +86,14 @@ async def list_jobs(
 
 async def find_job(store: Store, job: int) -> JobView:
     """Return one job with its progress."""
-    row = await store.maybe(Q["jobs_in_state"], job=job, name=None, statuses=None, dropped=None, limit=1)
-    if row is None:
-        raise NotFound(f"There is no job {job}.", hint="Finished jobs are removed after some days.")
+    missing = NotFound(f"There is no job {job}.", hint="Finished jobs are removed after some days.")
+    row = await store.one(Q["jobs_in_state"], missing, job=job, name=None, statuses=None, dropped=None, limit=1)
     return _view(row)
 
 
 async def retry_job(store: Store, job: int) -> None:
     """Put a dead job back into its queue."""
-    if await store.maybe(Q["retry_dead"], job=job) is None:
-        raise NotFound(f"There is no dead job {job}.", hint="`festinger jobs --dead` lists them.")
+    await store.one(Q["retry_dead"], _no_dead_job(job), job=job)
 
 
 async def retry_all_jobs(store: Store, *, name: str | None = None) -> list[int]:
@@ -110,13 +108,15 @@ async def drop_job(deps: JobDeps, job: int, *, note: str) -> None:
     if not note.strip():
         raise BadInput("A job is dropped with a note.", hint="Say in a few words why it need not be done.")
     async with deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["drop_dead"], job=job, note=note, now=deps.clock())
-        if row is None:
-            raise NotFound(f"There is no dead job {job}.", hint="`festinger jobs --dead` lists them.")
+        row = await transaction.one(Q["drop_dead"], _no_dead_job(job), job=job, note=note, now=deps.clock())
         ending = JobEnding(
             end=JobEnd.DROPPED, job=job, name=row["name"], ids=row["args"], error=row["error"], text=note
         )
         await deps.watch(transaction, ending)
+
+
+def _no_dead_job(job: int) -> NotFound:
+    return NotFound(f"There is no dead job {job}.", hint="`festinger jobs --dead` lists them.")
 
 
 _map_view = row_mapper(JobView, ids="args")

@@ -85,11 +85,8 @@ class StoreConnector(PsycopgConnector):
                 await connection.execute(Q[f"listen_{queue}"].sql)
             self.listening.set()
             async for notification in connection.notifies():
-                await self._tell(channel=notification.channel, payload=notification.payload)
-
-    async def _tell(self, *, channel: str, payload: str) -> None:
-        for hearer in tuple(self._hearers[channel]):
-            await hearer(channel=channel, payload=payload)
+                for hearer in tuple(self._hearers[notification.channel]):
+                    await hearer(channel=notification.channel, payload=notification.payload)
 
 
 PREFIX = "procrastinate/"

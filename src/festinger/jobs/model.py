@@ -96,11 +96,7 @@ def check_ids(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _is_id(value: object) -> bool:
-    return value is None or isinstance(value, bool | int | float) or _is_short(value)
-
-
-def _is_short(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= MAX_TEXT
+    return len(value) <= MAX_TEXT if isinstance(value, str) else isinstance(value, bool | int | float | None)
 
 
 Q = queries_of("festinger.jobs")

@@ -291,7 +291,8 @@ async def _measure_opposition(embedder: Embedder, examples: Sequence[Example]) -
 
 
 def _pair(example: Example) -> CalibrationPair:
-    guards = _guards(example) if example.label in STATEMENTS else ()
+    is_statement = example.label in STATEMENTS
+    guards = compare_readings(parse_statement(example.a), parse_statement(example.b)).guards if is_statement else ()
     denies = example.label is Label.NEGATION
     return CalibrationPair(
         a=example.a,
@@ -300,7 +301,3 @@ def _pair(example: Example) -> CalibrationPair:
         guarded=denies or bool(guards),
         negation=denies or (example.label is Label.CONTRADICTS and Guard.NEGATION in guards),
     )
-
-
-def _guards(example: Example) -> tuple[Guard, ...]:
-    return compare_readings(parse_statement(example.a), parse_statement(example.b)).guards

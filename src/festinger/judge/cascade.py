@@ -105,18 +105,14 @@ class Cascade:
         judged = iter(await self._quick_all(space, new))
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
 
-    async def with_model(self, space: SpaceId, pair: StatementPair) -> Judgement:
-        """Judge with the whole cascade, LLM included; call outside a transaction."""
-        [said] = await self.with_model_all(space, [pair])
-        return said
-
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """Judge many pairs with the whole cascade, the most similar first and a few at a time."""
         model = await self._model_for(space)
         judges = [each.name for each in (self._small, self._reader) if each]
         judges += [f"{LLM}{model.name}"] if model else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
-        allowance = _CallBudget(await self._calls_left(space) if model else 0)
+        asked = await records.model_calls_last_hour(self.deps, space) if model else 0
+        allowance = _CallBudget(max(0, self._terms(space).calls_per_hour - asked) if model else 0)
         few = asyncio.Semaphore(AT_ONCE)
 
         async def judged(pair: StatementPair) -> Judgement:
@@ -165,10 +161,6 @@ class Cascade:
             DEGRADED.labels(what="judge").inc()
             return quick
         return settle_last_judgement(said, accept=self._terms(space).accept)
-
-    async def _calls_left(self, space: SpaceId) -> int:
-        asked = await records.model_calls_last_hour(self.deps, space)
-        return max(0, self._terms(space).calls_per_hour - asked)
 
 
 @dataclass(slots=True)
@@ -315,18 +307,11 @@ async def retry_waiting_pairs(
         elif said.judge == judge or not judge.startswith(LLM):
             # Small judges need not read every pair: it waits for one that was never at hand. An LLM that did not
             # answer has made no attempt.
-            await _save_attempt(cascade, space, pair, replace(said, judge=judge))
-    await _drop_missing_pairs(cascade, space, [each for each, pair in loaded if pair is None])
-    done = sum(said.final for said in answers)
-    return JudgementRetryResult(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))
-
-
-async def _save_attempt(cascade: Cascade, space: SpaceId, pair: StatementPair, said: Judgement) -> None:
-    async with cascade.deps.store.transaction() as transaction:
-        await cascade.keep(transaction, space, [PairJudgement(pair=pair, judgement=said)])
-
-
-async def _drop_missing_pairs(cascade: Cascade, space: SpaceId, gone: list[WaitingPair]) -> None:
-    for each in gone:
+            async with cascade.deps.store.transaction() as transaction:
+                kept = PairJudgement(pair=pair, judgement=replace(said, judge=judge))
+                await cascade.keep(transaction, space, [kept])
+    for each in (each for each, pair in loaded if pair is None):
         async with cascade.deps.store.transaction() as transaction:
             await records.drop_waiting_pair(transaction, space, each.id)
+    done = sum(said.final for said in answers)
+    return JudgementRetryResult(judged=done, still_waiting=len(answers) - done, gone=len(loaded) - len(pairs))

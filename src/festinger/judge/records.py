@@ -18,10 +18,9 @@ from festinger.clock import Clock
 from festinger.errors import NotFound
 from festinger.events.event import NewEvent
 from festinger.events.outbox import Outbox
-from festinger.ids import NewId, SpaceId, TraceId
+from festinger.ids import NewId, SpaceId
 from festinger.judge.model import (
     Current,
-    Guard,
     Judgement,
     PairJudgement,
     PersonDecision,
@@ -31,7 +30,7 @@ from festinger.judge.model import (
     WaitingPair,
     person_judgement,
 )
-from festinger.observability.logs import current_request_id
+from festinger.records import field_values, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -45,11 +44,6 @@ def next_try(judge: str, *, attempts: int, now: datetime, max_tries: int = MAX_T
     if not judge.startswith(LLM) or attempts >= max_tries:
         return None
     return now + DELAYS[min(max(attempts, 1), len(DELAYS)) - 1]
-
-
-def needs_person(judge: str, *, attempts: int, max_tries: int = MAX_TRIES) -> bool:
-    """Whether the judges have tried often enough."""
-    return judge.startswith(LLM) and attempts >= max_tries
 
 
 Q = queries_of("festinger.judge")
@@ -108,8 +102,11 @@ async def save_judgements(
     deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> list[UUID]:
     """Store judgements in the transaction that applies them; returns their ids in the same order."""
-    final = [each for each in opinions if each.judgement.final]
-    kept = await _save_final(deps, transaction, space, final) if final else {}
+    kept: Kept = {}
+    if final := [each for each in opinions if each.judgement.final]:
+        rows = _rows(deps, final)
+        found = await transaction.all(Q["keep_final_judgements"], space=space, now=deps.clock(), rows=rows)
+        kept = {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
     waiting = {_refs(each): each for each in opinions if not each.judgement.final}
     for judge in dict.fromkeys(each.judgement.judge for each in waiting.values()):
         unsure = [each for each in waiting.values() if each.judgement.judge == judge]
@@ -126,13 +123,6 @@ Kept = dict[tuple[UUID, UUID], UUID]
 
 def _refs(opinion: PairJudgement) -> tuple[UUID, UUID]:
     return opinion.pair.old_ref, opinion.pair.new_ref
-
-
-async def _save_final(
-    deps: JudgeDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
-) -> Kept:
-    found = await transaction.all(Q["keep_final_judgements"], space=space, now=deps.clock(), rows=_rows(deps, opinions))
-    return {(row["old_ref"], row["new_ref"]): row["id"] for row in found}
 
 
 async def _save_waiting(
@@ -159,33 +149,19 @@ def _rows(deps: JudgeDeps, opinions: Sequence[PairJudgement]) -> str:
 def _columns(deps: JudgeDeps, opinion: PairJudgement) -> dict[str, Any]:
     said, pair = opinion.judgement, opinion.pair
     old_hash, new_hash = pair.hashes
-    return {
-        "id": deps.new_id(),
-        "old_ref": pair.old_ref,
-        "new_ref": pair.new_ref,
-        "old_hash": old_hash.hex(),
-        "new_hash": new_hash.hex(),
-        "relation": said.relation.value,
-        "current": said.current.value,
-        "confidence": said.confidence,
-        "judge": said.judge,
-        "reasoning": said.reasoning,
-        "guards": [guard.value for guard in said.guards],
-        "prompt_hash": said.prompt_hash,
-        "latency_ms": opinion.latency_ms,
-    }
+    refs = {"old_ref": pair.old_ref, "new_ref": pair.new_ref}
+    hashes = {"old_hash": old_hash.hex(), "new_hash": new_hash.hex()}
+    return {**field_values(said), **refs, **hashes, "id": deps.new_id(), "latency_ms": opinion.latency_ms}
 
 
 def _happening(kept: UUID, opinion: PairJudgement) -> NewEvent:
     pair, said = opinion.pair, opinion.judgement
     about = {"judgement": str(kept), "old": str(pair.old_ref), "new": str(pair.new_ref)}
     verdict = {"relation": said.relation.value, "confidence": said.confidence, "judge": said.judge}
-    request = current_request_id()
     return NewEvent(
         name="judgement_made" if said.final else "judgement_waiting",
         subject=str(pair.new_ref),
         payload={**about, **verdict} if said.final else about,
-        trace=TraceId(request) if request else None,
     )
 
 
@@ -217,20 +193,17 @@ async def save_person_decision(
 
 
 async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> Record:
-    row = await deps.store.maybe(Q["find_judgement"], space=space, id=judgement)
-    if row is None:
-        raise NotFound(f"There is no judgement `{judgement}`.")
-    return _record_from_row(row)
+    missing = NotFound(f"There is no judgement `{judgement}`.")
+    return _record_from_row(await deps.store.one(Q["find_judgement"], missing, space=space, id=judgement))
 
 
 async def load_judgements(
     deps: JudgeDeps, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
 ) -> list[Record]:
     """List the newest judgements; `final=False` lists those that wait."""
-    rows = await deps.store.all(
-        Q["list_judgements"], space=space, final=final, before=before, limit=min(limit, MOST_LISTED)
-    )
-    return [_record_from_row(row) for row in rows]
+    most = min(limit, MOST_LISTED)
+    rows = await deps.store.all(Q["list_judgements"], space=space, final=final, before=before, limit=most)
+    return list(map(_record_from_row, rows))
 
 
 async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) -> list[PersonDecision]:
@@ -249,9 +222,7 @@ async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) 
 
 async def list_statement_judgements(deps: JudgeDeps, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
     """List the judgements of one statement, newest first."""
-    return [
-        _record_from_row(row) for row in await deps.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)
-    ]
+    return list(map(_record_from_row, await deps.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)))
 
 
 async def list_due_pairs(deps: JudgeDeps, space: SpaceId, *, judge: str, limit: int) -> list[WaitingPair]:
@@ -259,15 +230,11 @@ async def list_due_pairs(deps: JudgeDeps, space: SpaceId, *, judge: str, limit: 
     rows = await deps.store.all(
         Q["due_judgements"], space=space, judge=judge, now=deps.clock(), max_tries=deps.max_tries(space), limit=limit
     )
-    return [
-        WaitingPair(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
-        for row in rows
-    ]
+    return [_waiting_from_row(row) for row in rows]
 
 
 async def load_backlog(deps: JudgeDeps, space: SpaceId) -> JudgementBacklog:
-    row = await deps.store.one(Q["count_waiting"], space=space, max_tries=deps.max_tries(space))
-    return JudgementBacklog(**row)
+    return JudgementBacklog(**await deps.store.one(Q["count_waiting"], space=space, max_tries=deps.max_tries(space)))
 
 
 async def model_usage_since(deps: JudgeDeps, space: SpaceId, since: datetime) -> JudgeModelUsage:
@@ -284,11 +251,7 @@ async def model_calls_last_hour(deps: JudgeDeps, space: SpaceId) -> int:
 async def list_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> list[WaitingPair]:
     """List the pairs of a statement that wait for a judge."""
     rows = await transaction.all(Q["judgements_of"], space=space, ref=ref, limit=MOST_LISTED)
-    return [
-        WaitingPair(id=row["id"], old_ref=row["old_ref"], new_ref=row["new_ref"], attempts=row["attempts"])
-        for row in rows
-        if not row["final"]
-    ]
+    return [_waiting_from_row(row) for row in rows if not row["final"]]
 
 
 async def drop_waiting_pairs(transaction: Transaction, space: SpaceId, ref: UUID) -> None:
@@ -306,28 +269,10 @@ async def redact_judgements(transaction: Transaction, space: SpaceId, refs: Sequ
     await transaction.run(Q["forget_judgements"], space=space, refs=list(refs))
 
 
+_judgement_from_row = row_mapper(Judgement)
+_waiting_from_row = row_mapper(WaitingPair)
+_build_record = row_mapper(Record)
+
+
 def _record_from_row(row: dict[str, Any]) -> Record:
-    return Record(
-        id=row["id"],
-        old_ref=row["old_ref"],
-        new_ref=row["new_ref"],
-        judgement=_judgement_from_row(row),
-        attempts=row["attempts"],
-        next_try=row["next_try"],
-        latency_ms=row["latency_ms"],
-        at=row["at"],
-        overruled_by=row["overruled_by"],
-    )
-
-
-def _judgement_from_row(row: dict[str, Any]) -> Judgement:
-    return Judgement(
-        relation=Relation(row["relation"]),
-        current=Current(row["current"]),
-        confidence=row["confidence"],
-        judge=row["judge"],
-        reasoning=row["reasoning"],
-        guards=tuple(map(Guard, row["guards"])),
-        prompt_hash=row["prompt_hash"],
-        final=row["final"],
-    )
+    return _build_record({**row, "judgement": _judgement_from_row(row)})

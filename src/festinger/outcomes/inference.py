@@ -211,11 +211,6 @@ class TurnInferenceResult:
     unreadable: tuple[str, ...] = ()
 
 
-def infer_outcomes(turn: TurnInferenceInput) -> list[InferredOutcome]:
-    """Infer outcomes for the notes of a turn; notes without a trace have none."""
-    return list(infer_turn(turn).outcomes)
-
-
 def infer_turn(turn: TurnInferenceInput) -> TurnInferenceResult:
     """Infer outcomes with credit, and list notes that have no words of their own."""
     heard = _parse_turn(turn)

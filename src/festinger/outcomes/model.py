@@ -24,7 +24,7 @@ from festinger.errors import BadInput, BadSetting, UnknownOutcome, UnknownSettin
 from festinger.events.outbox import Outbox
 from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.records import record_json, row_mapper
+from festinger.records import JsonRecord, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Store, Transaction
 from festinger.world.model import NoteOutcome, WorldDeps
@@ -146,7 +146,7 @@ def id_of(memory: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryEffectResult:
+class MemoryEffectResult(JsonRecord):
     """What a report did to one memory: confidence and weight center (before, after), reads now counted."""
 
     outcome: NoteOutcome
@@ -155,12 +155,9 @@ class MemoryEffectResult:
     access: int = 0
     counted: bool = True
 
-    def as_json(self) -> dict[str, Any]:
-        return record_json(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ObserveResult:
+class ObserveResult(JsonRecord):
     """What a report did; `skipped` gives the reason for each id that could not be handled."""
 
     effects: Mapping[str, MemoryEffectResult] = field(default_factory=dict)
@@ -168,9 +165,6 @@ class ObserveResult:
     edges: tuple[str, ...] = ()
     """Ids of edges that the world moved."""
     replayed: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        return record_json(self)
 
 
 def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:

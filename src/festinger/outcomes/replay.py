@@ -37,7 +37,7 @@ from festinger.memory.model import Memory, belief_columns
 from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_states, reset_to_declared, save_states
-from festinger.records import record_json, row_mapper
+from festinger.records import JsonRecord, row_mapper
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -167,16 +167,13 @@ FIRST = UUID(int=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutcomeMismatch:
+class OutcomeMismatch(JsonRecord):
     """A memory whose stored value differs from its logs."""
 
     memory: MemoryId
     column: str
     stored: Any
     replayed: Any
-
-    def as_json(self) -> dict[str, Any]:
-        return record_json(self)
 
 
 async def replay_states(

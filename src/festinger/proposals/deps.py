@@ -1,6 +1,6 @@
 """Defines the dependencies of proposals and of reviewing them.
 
-Ports to other packages are passed in at wiring; the null versions do nothing. `ReviewDeps` adds what deciding
+Ports to other packages are passed in at wiring. `ReviewDeps` adds what deciding
 needs: the effects of approvals, a model that reconsiders proposals, related knowledge, and entropy for
 one-time codes.
 """
@@ -14,7 +14,7 @@ from festinger.clock import Clock
 from festinger.embedding.embedder import Embedder
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
-from festinger.judge.model import Judgement, StatementPair, unsure_judgement
+from festinger.judge.model import Judgement, StatementPair
 from festinger.llm.model import Model
 from festinger.proposals.model import Proposal
 from festinger.proposals.verdicts.effects import Effects
@@ -40,32 +40,6 @@ class ProposalJudge(Protocol):
         ...
 
 
-class NullProposalJudge:
-    """Used when no judges are wired: always unsure."""
-
-    async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        return [unsure_judgement("nobody", "there is no judge") for _ in pairs]
-
-
-NO_JUDGES = NullProposalJudge()
-
-
-async def null_ask(_transaction: Transaction, _job: str, **_ids: Any) -> None:
-    """Used when no background jobs are wired."""
-
-
-async def null_values(_transaction: Transaction, _space: SpaceId) -> Mapping[Key, float]:
-    return {}
-
-
-async def null_muted_until(_transaction: Transaction, _space: SpaceId, _key: Key) -> datetime | None:
-    return None
-
-
-def null_embedder() -> Embedder | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDeps:
     store: Store
@@ -73,11 +47,11 @@ class ProposalDeps:
     clock: Clock
     new_id: NewId
     terms: Callable[[SpaceId], ProposalsSettings]
-    ask: Ask = null_ask
-    values: Values = null_values
-    muted_until: MutedUntil = null_muted_until
-    judges: ProposalJudge = NO_JUDGES
-    embedder: Callable[[], Embedder | None] = null_embedder
+    ask: Ask
+    values: Values
+    muted_until: MutedUntil
+    judges: ProposalJudge
+    embedder: Callable[[], Embedder | None]
 
 
 Thinker = Callable[[SpaceId], Awaitable[Model | None]]
@@ -89,20 +63,10 @@ Related = Callable[[Transaction, SpaceId, Proposal], Awaitable[Mapping[str, Any]
 Entropy = Callable[[int], bytes]
 
 
-async def null_thinker(_space: SpaceId) -> Model | None:
-    """Used when no model is configured."""
-    return None
-
-
-async def null_related(_transaction: Transaction, _space: SpaceId, _proposal: Proposal) -> Mapping[str, Any]:
-    """Used when no memories are wired."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDeps:
     deps: ProposalDeps
     effects: Effects = field(hash=False)
     entropy: Entropy
-    thinker: Thinker = null_thinker
-    related: Related = null_related
+    thinker: Thinker
+    related: Related

@@ -20,7 +20,7 @@ from festinger.proposals.model import Proposal, ProposalState, load_family, lock
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.model import PERSON, SightingExclusionReason
 from festinger.proposals.sightings.recount import reassign_votes, recount, vote_limits_for
-from festinger.records import record_json, to_json
+from festinger.records import JsonRecord, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -53,7 +53,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SightingWithdrawalResult:
+class SightingWithdrawalResult(JsonRecord):
     """Sightings that no longer count, and what followed from that."""
 
     sightings: Mapping[UUID, str | None]
@@ -62,10 +62,6 @@ class SightingWithdrawalResult:
     """Sightings of other sessions that count now because votes became free."""
     waiting: Mapping[UUID, Mapping[str, Any]]
     """Proposals that wait again, each with its former state."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for storage in a change."""
-        return record_json(self)
 
 
 async def withdraw_sightings(

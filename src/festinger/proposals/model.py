@@ -19,7 +19,7 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile
-from festinger.records import parse_choice, record_json, row_mapper, to_json
+from festinger.records import JsonRecord, field_values, parse_choice, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -72,7 +72,7 @@ class ProposalPriority(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class Proposal(JsonRecord):
     """A suggested change: what it asks for, its state, and how often and since when it was seen."""
 
     space_id: SpaceId
@@ -118,10 +118,6 @@ class Proposal:
         """Whether it was rejected and is still suppressed."""
         is_silent = self.suppressed_until is not None and now <= self.suppressed_until
         return self.state is ProposalState.REJECTED and is_silent
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 proposal_of = row_mapper(Proposal)
@@ -221,7 +217,7 @@ class VerdictInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(JsonRecord):
     """A stored verdict on a proposal, whether it was acted on or not."""
 
     id: UUID
@@ -253,10 +249,6 @@ class Verdict:
     def session(self) -> SessionId | None:
         return self.fields.get("session")
 
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
-
 
 verdict_of = row_mapper(Verdict)
 
@@ -281,7 +273,7 @@ class VerdictResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedEffect:
+class AppliedEffect(JsonRecord):
     """What an approval did, and whether it was undone."""
 
     id: UUID
@@ -294,10 +286,6 @@ class AppliedEffect:
     applied_by: str
     undone_at: datetime | None
     undone_by: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 effect_of = row_mapper(AppliedEffect)
@@ -345,10 +333,7 @@ async def find_proposal(
     transaction: Transaction, space: SpaceId, id_: UUID, *, query: str = "find_proposal"
 ) -> Proposal:
     """Load a proposal. Raises `NotFound`."""
-    row = await transaction.maybe(Q[query], space=space, id=id_)
-    if row is None:
-        raise NotFound(f"There is no proposal `{id_}`.")
-    return proposal_of(row)
+    return proposal_of(await transaction.one(Q[query], NotFound(f"There is no proposal `{id_}`."), space=space, id=id_))
 
 
 async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
@@ -370,21 +355,7 @@ async def load_family(transaction: Transaction, space: SpaceId, id_: ProposalId)
 
 async def save_state(transaction: Transaction, proposal: Proposal) -> Proposal:
     """Save the state of a proposal that the caller has locked; its version rises."""
-    row = await transaction.one(
-        Q["move_proposal"],
-        space=proposal.space_id,
-        id=proposal.id,
-        state=proposal.state,
-        held=proposal.held,
-        promoted_at=proposal.promoted_at,
-        suppressed_until=proposal.suppressed_until,
-        deferred_until=proposal.deferred_until,
-        decided_at=proposal.decided_at,
-        rejections=proposal.rejections,
-        reevaluations=proposal.reevaluations,
-        duplicate_of=proposal.duplicate_of,
-    )
-    return proposal_of(row)
+    return proposal_of(await transaction.one(Q["move_proposal"], space=proposal.space_id, **field_values(proposal)))
 
 
 async def save_wording(transaction: Transaction, proposal: Proposal) -> Proposal:

@@ -90,9 +90,7 @@ async def decline_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: st
 
 async def release_held(deps: ProposalDeps, transaction: Transaction, space: SpaceId, id_: UUID) -> Proposal:
     """Release a held proposal; its sightings count."""
-    row = await transaction.maybe(Q["release_proposal"], space=space, id=id_)
-    if row is None:
-        raise NotFound(f"No proposal `{id_}` is held.")
+    row = await transaction.one(Q["release_proposal"], NotFound(f"No proposal `{id_}` is held."), space=space, id=id_)
     return await recount(deps, transaction, space, proposal_of(row))
 
 

@@ -281,7 +281,8 @@ class LiveSettings:
         key = find_setting(name)
         pin = self._snapshot.said.pinned.get(key.name)
         if pin:
-            raise SettingPinned(f"`{key.name}` is pinned by the {pin.source}.", **_pin_details(key, pin))
+            where = {"source": pin.source.kind.value, "place": pin.source.place}
+            raise SettingPinned(f"`{key.name}` is pinned by the {pin.source}.", key=key.name, **where)
         return key
 
     def _take(self, said: SourceValues, *, started: Settings | None = None) -> None:
@@ -323,7 +324,3 @@ def _readable(rows: Iterable[ConfigTableRow], before: Rows) -> tuple[Rows, BadIn
             earlier = before.get((row.space, row.key))
             read |= {(row.space, row.key): earlier} if earlier else {}
     return read, problem
-
-
-def _pin_details(key: SettingKey, pin: SourcedValue) -> dict[str, str]:
-    return {"key": key.name, "source": pin.source.kind.value, "place": pin.source.place}

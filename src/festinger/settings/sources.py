@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from festinger.errors import BadSetting, UnknownSetting
 from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.settings.deployment import OUTSIDE_THE_TREE, PREFIX, Deployment, current_deployment
+from festinger.settings.deployment import OUTSIDE_THE_TREE, PREFIX, Deployment
 from festinger.settings.keys import (
     KEYS,
     NOTHING,
@@ -270,17 +270,6 @@ class LoadedSettings:
     def settings(self) -> tuple[Setting, ...]:
         """Return every setting, in the order of the tree."""
         return tuple(self.setting(name) for name in KEYS)
-
-
-def load_settings(
-    *,
-    config: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-    flags: Mapping[str, object] | None = None,
-    rows: Iterable[ConfigTableRow] = (),
-) -> LoadedSettings:
-    """Return the tree of a command that starts now in this process; raise the first error."""
-    return load_from(current_deployment(config=config, environ=environ, flags=flags), rows)
 
 
 def load_from(deployment: Deployment, rows: Iterable[ConfigTableRow] = ()) -> LoadedSettings:

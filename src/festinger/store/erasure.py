@@ -22,9 +22,10 @@ from typing import Any
 import structlog
 from psycopg import sql
 
-from festinger.clock import aware, iso
+from festinger.clock import aware
 from festinger.errors import CannotStart
 from festinger.ids import SpaceId
+from festinger.records import record_json
 from festinger.store.embedded.password import Secret
 from festinger.store.paths import make_folder, open_private
 from festinger.store.pool import Store, Transaction
@@ -84,7 +85,7 @@ def open_erasure_ledger(path: Path, secret: Secret = os.urandom) -> ErasureLedge
 
 def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> None:
     """Append the entries; when this returns they survive a power cut."""
-    lines = b"".join(_line(_as_json(entry)) for entry in entries)
+    lines = b"".join(_line(record_json(entry)) for entry in entries)
     if not lines:
         return
     handle = open_private(ledger.path, os.O_RDWR | os.O_APPEND)
@@ -109,10 +110,6 @@ def read_entries(ledger: ErasureLedger) -> list[ErasureEntry]:
         except (ValueError, KeyError, TypeError, AttributeError):
             log.warning("unreadable line in the forget ledger", room="store", line=number)
     return entries
-
-
-def _as_json(entry: ErasureEntry) -> dict[str, Any]:
-    return {"space": entry.space, "kind": entry.kind, "id": entry.id, "mark": entry.mark, "at": iso(entry.at)}
 
 
 def _line(body: dict[str, Any]) -> bytes:

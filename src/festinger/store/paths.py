@@ -186,13 +186,6 @@ def check_database_url(url: str) -> str:
     return url
 
 
-def describe_database(url: str) -> str:
-    """Describe the database without secrets: user, host, port and name."""
-    parts = conninfo_to_dict(check_database_url(url))
-    host = parts.get("host") or parts.get("hostaddr") or "localhost"
-    return f"{parts.get('user') or ''}@{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-
-
 def redact_password(text: str, url: str) -> str:
     """Remove the password of `url` from `text`, plain or URL-quoted."""
     password = str(conninfo_to_dict(url).get("password") or "")

@@ -20,7 +20,7 @@ import psycopg_pool
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from festinger.errors import NotFound
+from festinger.errors import FestingerError, NotFound
 from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
 from festinger.store.connection import (
@@ -93,11 +93,11 @@ class Transaction:
         cursor = await self._execute(query, parameters)
         return await cursor.fetchone()
 
-    async def one(self, query: Query, **parameters: Any) -> DictRow:
-        """Return the first row; raise `NotFound` if there is none."""
+    async def one(self, query: Query, missing: FestingerError | None = None, /, **parameters: Any) -> DictRow:
+        """Return the first row; raise `missing`, or else `NotFound`, if there is none."""
         row = await self.maybe(query, **parameters)
         if row is None:
-            raise NotFound
+            raise missing or NotFound
         return row
 
     async def value(self, query: Query, **parameters: Any) -> Any:
@@ -216,10 +216,12 @@ class Store:
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
         return next(iter(await self.all(query, hot=hot, **parameters)), None)
 
-    async def one(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow:
+    async def one(
+        self, query: Query, missing: FestingerError | None = None, /, *, hot: bool = False, **parameters: Any
+    ) -> DictRow:
         for row in await self.all(query, hot=hot, **parameters):
             return row
-        raise NotFound
+        raise missing or NotFound
 
     async def value(self, query: Query, *, hot: bool = False, **parameters: Any) -> Any:
         return next(iter((await self.one(query, hot=hot, **parameters)).values()))

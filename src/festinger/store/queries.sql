@@ -209,7 +209,7 @@ update space set settings_version = settings_version + 1 where id = %(space)s;
 -- name: make_key
 -- Keeps a new key by its hash.
 insert into api_key (space_id, id, name, role, agent_id, hash, created_at)
-values (%(space)s, %(id)s, %(name)s, %(role)s, %(agent)s, %(hash)s, %(at)s);
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(agent)s, %(hash)s, %(created_at)s);
 
 -- name: find_key
 -- The live key with this hash. Which space it belongs to is what the caller wants to know, so it is not asked.
@@ -239,7 +239,7 @@ where space_id = %(space)s and id = %(id)s and (last_used_at is null or last_use
 -- name: make_link
 -- Keeps a one-time link by its hash.
 insert into console_session (space_id, id, name, role, link_hash, link_until, made_at)
-values (%(space)s, %(id)s, %(name)s, %(role)s, %(hash)s, %(until)s, %(at)s);
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(hash)s, %(until)s, %(seen_at)s);
 
 -- name: open_link
 -- Makes a link a session, once; which space it belongs to is not known before.
@@ -250,7 +250,7 @@ returning space_id as space, id, name, role, seen_at;
 -- name: open_session
 -- Begins a session of somebody who showed a key.
 insert into console_session (space_id, id, name, role, key_id, hash, made_at, opened_at, seen_at)
-values (%(space)s, %(id)s, %(name)s, %(role)s, %(key)s, %(hash)s, %(at)s, %(at)s, %(at)s);
+values (%(space)s, %(id)s, %(name)s, %(role)s, %(key)s, %(hash)s, %(seen_at)s, %(seen_at)s, %(seen_at)s);
 
 -- name: find_session
 -- The live session with this hash. Which space it belongs to is what the caller wants to know, so it is not asked.
@@ -290,7 +290,7 @@ update run set clean = false where id = any(%(ids)s);
 -- name: begin_run
 -- A process begins.
 insert into run (id, door, version, host, pid, started_at, pins)
-values (%(id)s, %(door)s, %(version)s, %(host)s, %(pid)s, %(at)s, %(pins)s);
+values (%(id)s, %(door)s, %(version)s, %(host)s, %(pid)s, %(started_at)s, %(pins)s);
 
 -- name: runs_that_pin
 -- Runs that have not ended and for which a setting is pinned, the oldest first.

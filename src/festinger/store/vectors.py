@@ -21,7 +21,6 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from festinger.errors import BadInput
-from festinger.store.connection import Connection
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
 
@@ -76,14 +75,6 @@ def bind_model(query: Query, model: VectorModel) -> Query:
     return replace(query, sql=_placed(query, model=escaped))
 
 
-def needs_full_scan(vectors: int) -> bool:
-    """Return whether a space with this many vectors of a model is searched without the index.
-
-    The caller then uses a query that orders by distance plus 0, which no index offers.
-    """
-    return vectors < READ_WHOLE_BELOW
-
-
 async def find_nearest(transaction: Transaction, query: Query, probe: QueryVector, **parameters: Any) -> list[DictRow]:
     """Run a vector search; its query names the vector `%(probe)s`."""
     return await transaction.all(bind_model(query, probe.model), probe=probe.vector, **parameters)
@@ -119,7 +110,8 @@ async def ensure_index(
         return False
     index = index_name(table, model)
     async with store.apart() as connection:
-        if await _is_valid(connection, index):
+        cursor = await connection.execute(Q["index_is_valid"].sql, {"index": index})
+        if await cursor.fetchone() is not None:
             return True
         cursor = await connection.execute(Q["try_lock_index"].sql, {"index": index})
         if not (await cursor.fetchone() or {})["locked"]:
@@ -138,11 +130,6 @@ async def drop_index(store: Store, table: str, model: VectorModel) -> None:
     """Drop the index of a model whose vectors are gone."""
     async with store.apart() as connection:
         await connection.execute(_placed(Q["drop_vector_index"], index=index_name(table, model)).encode())
-
-
-async def _is_valid(connection: Connection, index: str) -> bool:
-    cursor = await connection.execute(Q["index_is_valid"].sql, {"index": index})
-    return await cursor.fetchone() is not None
 
 
 def _placed(query: Query, *, model: VectorModel | None = None, purpose: str | None = None, **names: str) -> str:

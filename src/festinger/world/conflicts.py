@@ -16,7 +16,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import NoSuchConflict
-from festinger.ids import Cause, MemoryId, Origin, SpaceId, cause_columns
+from festinger.ids import MemoryId, Origin, SpaceId, cause_columns
 from festinger.records import row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -69,12 +69,13 @@ async def open_conflict(
     if not statement.is_deliberate:
         if await _is_settled(change, incoming):
             return OpenConflictResult(id=None)
-        if await _is_crowded(change, statement.cause):
+        columns = cause_columns(statement.cause)
+        opened = await change.value("conflicts_of_cause", **columns)
+        if opened >= change.terms.conflict_max_per_cause:
             return OpenConflictResult(id=None, is_crowded=True)
     priority = DELIBERATE if statement.is_deliberate else 0
-    row = await change.transaction.one(
-        Q["open_conflict"],
-        space=change.space,
+    row = await change.one(
+        "open_conflict",
         id=change.deps.new_id(),
         concept=incoming.concept.id,
         existing=existing.parent_id if existing else None,
@@ -87,7 +88,6 @@ async def open_conflict(
         confidence=statement.confidence,
         source=statement.source.value,
         origin=(origin or statement.origin).value,
-        at=change.now,
     )
     change.log(WorldChangeKind.QUEUE, incoming.concept.id, incoming.dim.id)
     if row["is_new"]:
@@ -108,18 +108,11 @@ async def open_conflict(
 
 async def _is_settled(change: WorldChange, incoming: ResolvedStatement) -> bool:
     triple = {"concept": incoming.concept.id, "dim": incoming.dim.id, "parent": incoming.parent.id}
-    at = await change.transaction.value(
-        Q["last_dismissal"], space=change.space, **triple, since=change.now - SETTLED_FOR
-    )
+    at = await change.value("last_dismissal", **triple, since=change.now - SETTLED_FOR)
     if at is None:
         return False
-    causes = await change.transaction.value(Q["causes_since"], space=change.space, **triple, since=at)
+    causes = await change.value("causes_since", **triple, since=at)
     return int(causes) < CAUSES_TO_ASK_AGAIN
-
-
-async def _is_crowded(change: WorldChange, cause: Cause) -> bool:
-    conflicts = await change.transaction.value(Q["conflicts_of_cause"], space=change.space, **cause_columns(cause))
-    return int(conflicts) >= change.terms.conflict_max_per_cause
 
 
 async def open_memory_conflict(
@@ -157,7 +150,7 @@ async def open_memory_conflict(
 
 async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
     """Set waiting items of a slot against its current edge; those fulfilled by it close."""
-    waiting = await change.transaction.all(Q["pending_in_slot"], space=change.space, concept=concept, dim=dim)
+    waiting = await change.all("pending_in_slot", concept=concept, dim=dim)
     if not waiting:
         return
     edge = await change.slot(concept, dim)
@@ -177,13 +170,12 @@ def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
 
 
 async def _rebase_one(change: WorldChange, conflict: UUID, edge: UrdEdge | None) -> None:
-    row = await change.transaction.one(Q["conflict"], space=change.space, id=conflict)
+    row = await change.one("conflict", id=conflict)
     kind = row["collision_type"]
     if edge is not None and kind != Collision.CYCLE:
         kind = collision_type(existing_is_isa=edge.is_isa, incoming_is_isa=row["incoming_is_isa"])
-    await change.transaction.run(
-        Q["rebase_conflict"],
-        space=change.space,
+    await change.run(
+        "rebase_conflict",
         id=conflict,
         existing=edge.parent_id if edge else None,
         is_isa=edge.is_isa if edge else None,
@@ -195,15 +187,7 @@ async def close_conflict(
     change: WorldChange, conflict: UUID, *, status: str, resolution: Mapping[str, Any], about: str = "edge"
 ) -> None:
     """Record how a conflict was decided, and by whom."""
-    await change.transaction.run(
-        Q["decide_conflict"],
-        space=change.space,
-        id=conflict,
-        status=status,
-        by=change.by,
-        resolution=json.dumps(resolution),
-        at=change.now,
-    )
+    await change.run("decide_conflict", id=conflict, status=status, resolution=json.dumps(resolution))
     await change.tell(
         "conflict_decided",
         f"conflict:{conflict}",
@@ -273,10 +257,8 @@ conflict_from_row = row_mapper(Conflict)
 
 async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID) -> Conflict:
     """Find one conflict. Nobody else decides it while the caller holds the world lock."""
-    row = await transaction.maybe(Q["conflict"], space=space, id=conflict)
-    if row is None:
-        raise NoSuchConflict(f"There is no conflict `{conflict}`.")
-    return conflict_from_row(row)
+    missing = NoSuchConflict(f"There is no conflict `{conflict}`.")
+    return conflict_from_row(await transaction.one(Q["conflict"], missing, space=space, id=conflict))
 
 
 async def load_conflicts_since(

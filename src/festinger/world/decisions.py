@@ -312,9 +312,7 @@ async def _put_edge(change: WorldChange, slots: SlotChanges, edge: UrdEdge, *, c
 
 async def _copy_causes(change: WorldChange, edge: UrdEdge, *, of: int) -> None:
     if edge.dim_id != of:
-        await change.transaction.run(
-            Q["copy_causes"], space=change.space, concept=edge.id, parent=edge.parent_id, dim=of, to_dim=edge.dim_id
-        )
+        await change.run("copy_causes", concept=edge.id, parent=edge.parent_id, dim=of, to_dim=edge.dim_id)
 
 
 async def _make_known(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
@@ -348,7 +346,7 @@ async def _undo_in(change: WorldChange, item: Conflict) -> None:
         await restore_slots(change, resolution, conflict=item.id)
         await drop_aliases(change, resolution.get("aliases", []))
     undone = resolution | {"undone_by": change.by}
-    await change.transaction.run(Q["reopen_conflict"], space=change.space, id=item.id, resolution=json.dumps(undone))
+    await change.run("reopen_conflict", id=item.id, resolution=json.dumps(undone))
     if item.about == "edge":
         change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
         await rebase_conflicts(change, item.need_concept(), item.need_dim())
@@ -356,9 +354,7 @@ async def _undo_in(change: WorldChange, item: Conflict) -> None:
 
 
 async def _check_not_waiting_again(change: WorldChange, item: Conflict) -> None:
-    waiting = await change.transaction.all(
-        Q["pending_in_slot"], space=change.space, concept=item.concept_id, dim=item.dim_id
-    )
+    waiting = await change.all("pending_in_slot", concept=item.concept_id, dim=item.dim_id)
     if again := [row["id"] for row in waiting if row["incoming_parent_id"] == item.incoming_parent_id]:
         raise UndoBlocked("The same statement waits anew.", conflict=str(again[0]))
 

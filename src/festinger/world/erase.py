@@ -73,7 +73,7 @@ class _WorldErasure:
     async def erase_quarantine(self, token: str | None) -> None:
         """Erase quarantined statements that have no votes left, or that name the word."""
         change = self.change
-        gone = await change.transaction.all(Q["erase_voiceless_quarantine"], space=change.space, token=token)
+        gone = await change.all("erase_voiceless_quarantine", token=token)
         self.others += len(gone)
         rows = await load_concept_rows(
             change.transaction, change.space, {name for row in gone for name in row.values()}
@@ -197,7 +197,7 @@ async def _uncaused(change: WorldChange, triples: Sequence[Triple]) -> list[Trip
     if not triples:
         return []
     ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
-    rows = await change.transaction.all(Q["uncaused"], space=change.space, ids=ids, parents=parents, dims=dims)
+    rows = await change.all("uncaused", ids=ids, parents=parents, dims=dims)
     return [_triple(row) for row in rows]
 
 

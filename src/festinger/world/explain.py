@@ -248,9 +248,9 @@ def _claimed(change: WorldChange, subject: ExplanationInput, sentence: Mapping[s
 
 async def _want(change: WorldChange, concept: SoasRow) -> None:
     """Mark a name that nobody could explain, unless something is known about it."""
-    if await change.transaction.all(Q["edges_of_concepts"], space=change.space, concepts=[concept.id]):
+    if await change.all("edges_of_concepts", concepts=[concept.id]):
         return
-    row = await change.transaction.maybe(Q["want_concept"], space=change.space, concept=concept.id, now=change.now)
+    row = await change.maybe("want_concept", concept=concept.id, now=change.now)
     if row is not None:
         await change.tell(
             "concept_wanted",

@@ -18,7 +18,7 @@ from typing import Any
 from festinger.errors import BadFact, TooLarge
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cause_columns
 from festinger.observability.metrics import WORLD_REFUSED
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.facts import parse_fact
@@ -68,12 +68,8 @@ async def save_claims(deps: WorldDeps, transaction: Transaction, space: SpaceId,
         return False
     row = await transaction.maybe(
         Q["put_cues"],
+        **field_values(spoken),
         space=space,
-        message=spoken.message,
-        agent=spoken.agent,
-        session=spoken.session,
-        origin=spoken.origin.value,
-        text_hash=spoken.text_hash,
         cues=json.dumps([asdict(claim) for claim in spoken.claims[:MOST_CLAIMS]]),
         at=deps.clock(),
     )
@@ -145,26 +141,16 @@ async def _standing(change: WorldChange, statement: WorldStatement) -> tuple[Urd
 async def _is_held(change: WorldChange, statement: WorldStatement, against: UrdEdge | None) -> bool:
     """Whether the session is held by now; contradicting established knowledge counts toward it."""
     session = statement.cause.session
-    if await change.transaction.maybe(Q["is_held"], space=change.space, session=session):
+    if await change.maybe("is_held", session=session):
         return True
     if against is None or against.confidence < WELL_ESTABLISHED:
         return False
-    await change.transaction.run(
-        Q["add_session_collision"],
-        space=change.space,
-        session=session,
-        concept=against.id,
-        dim=against.dim_id,
-        parent=statement.parent,
-        at=change.now,
+    await change.run(
+        "add_session_collision", session=session, concept=against.id, dim=against.dim_id, parent=statement.parent
     )
-    found = await change.transaction.value(
-        Q["session_collisions"], space=change.space, session=session, since=change.now - SPIKE_WITHIN
-    )
+    found = await change.value("session_collisions", session=session, since=change.now - SPIKE_WITHIN)
     if int(found) >= SPIKE:
-        await change.transaction.run(
-            Q["hold_session"], space=change.space, session=session, collisions=found, now=change.now
-        )
+        await change.run("hold_session", session=session, collisions=found, now=change.now)
     return int(found) >= SPIKE
 
 
@@ -262,9 +248,7 @@ async def apply_outcome_in(
     """Apply an outcome within the caller's change."""
     if outcome not in MOVING:
         return None
-    row = await change.transaction.maybe(
-        Q["find_edge"], space=change.space, concept=note.concept, parent=note.parent, dimension=note.dimension
-    )
+    row = await change.maybe("find_edge", concept=note.concept, parent=note.parent, dimension=note.dimension)
     if row is None:
         return None
     edge = await _without_inferred(change, UrdEdge(**row), outcome, because=cause, is_explicit=is_explicit)
@@ -272,9 +256,8 @@ async def apply_outcome_in(
         return None
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
     confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
-    is_new = await change.transaction.maybe(
-        Q["add_outcome"],
-        space=change.space,
+    is_new = await change.maybe(
+        "add_outcome",
         concept=edge.id,
         parent=edge.parent_id,
         dim=edge.dim_id,
@@ -283,7 +266,6 @@ async def apply_outcome_in(
         is_explicit=is_explicit,
         moved=confidence - edge.confidence,
         weight=share,
-        at=change.now,
     )
     if not is_new:
         return None
@@ -297,9 +279,8 @@ async def _without_inferred(
 ) -> UrdEdge | None:
     """Remove earlier inferred movement of this conversation that no longer counts; none if this outcome does
     not count either, because somebody reported explicitly."""
-    before = await change.transaction.one(
-        Q["replace_inferred"],
-        space=change.space,
+    before = await change.one(
+        "replace_inferred",
         concept=edge.id,
         parent=edge.parent_id,
         dim=edge.dim_id,
@@ -323,8 +304,6 @@ async def _confidence(
     )
     if is_explicit:
         return moved
-    so_far = await change.transaction.value(
-        Q["passive_movement"], space=change.space, concept=edge.id, parent=edge.parent_id, dim=edge.dim_id
-    )
+    so_far = await change.value("passive_movement", concept=edge.id, parent=edge.parent_id, dim=edge.dim_id)
     anchor = edge.confidence - so_far
     return float(min(max(moved, anchor - PASSIVE_SPAN), anchor + PASSIVE_SPAN))

@@ -171,21 +171,6 @@ async def null_follow(_space: SpaceId) -> None:
     """Do nothing, for a process that keeps no world in memory."""
 
 
-async def null_ask_to_learn(_transaction: Transaction, _space: SpaceId, _message: str) -> None:
-    """Do nothing, for a wiring without background work."""
-
-
-async def assume_writer(_space: SpaceId) -> bool:
-    """Assume that there is a writer and leave the check to the job."""
-    return True
-
-
-async def null_ask_to_write(
-    transaction: Transaction, space: SpaceId, concept: int, *, tries: int = 1, at: datetime | None = None
-) -> None:
-    """Do nothing, for a wiring without background work."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldDeps:
     store: Store
@@ -196,13 +181,13 @@ class WorldDeps:
     """The settings in force for a space."""
     is_common: Callable[[str, float], bool]
     """Whether a token is common English, from a given Zipf frequency."""
-    ask_to_write: ExplanationScheduler = null_ask_to_write
+    ask_to_write: ExplanationScheduler
     """Schedules the explanation of a salient concept, as durable work within the transaction."""
-    has_writer: Callable[[SpaceId], Awaitable[bool]] = assume_writer
+    has_writer: Callable[[SpaceId], Awaitable[bool]]
     """Whether there is a model that could explain names of a space."""
-    ask_to_learn: AskToLearn = null_ask_to_learn
+    ask_to_learn: AskToLearn
     """Schedules writing the claims of a message, as durable work within the transaction."""
-    follow: Follow = null_follow
+    follow: Follow
     """Brings this process up to date with what was just committed."""
     settle_memory: SettleMemory | None = None
     unsettle_memory: UnsettleMemory | None = None

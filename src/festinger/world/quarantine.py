@@ -66,9 +66,8 @@ async def quarantine_claim(
     change: WorldChange, statement: WorldStatement, *, pattern: str, text_hash: str
 ) -> StatementResult | None:
     """Quarantine a claim, or admit it if it has enough votes by now."""
-    row = await change.transaction.one(
-        Q["put_quarantine"],
-        space=change.space,
+    row = await change.one(
+        "put_quarantine",
         id=change.deps.new_id(),
         concept=statement.concept,
         parent=statement.parent,
@@ -76,18 +75,15 @@ async def quarantine_claim(
         is_isa=statement.is_isa,
         pattern=pattern,
         origin=statement.origin.value,
-        at=change.now,
     )
     is_new = row.pop("is_new")
     held = QuarantineEntry(**row)
-    await change.transaction.run(
-        Q["add_quarantine_cause"],
-        space=change.space,
+    await change.run(
+        "add_quarantine_cause",
         id=held.id,
         **cause_columns(statement.cause),
         text_hash=text_hash,
         message=statement.message,
-        at=change.now,
     )
     votes = await _votes(change, held)
     if is_new:
@@ -123,13 +119,8 @@ async def _admit(
 
 async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> None:
     """Release a quarantined claim because a person states it."""
-    row = await change.transaction.maybe(
-        Q["waiting_quarantine"],
-        space=change.space,
-        concept=claim.concept,
-        parent=claim.parent,
-        dim=claim.dimension,
-        is_isa=claim.is_isa,
+    row = await change.maybe(
+        "waiting_quarantine", concept=claim.concept, parent=claim.parent, dim=claim.dimension, is_isa=claim.is_isa
     )
     if row is not None:
         held = QuarantineEntry(**row)
@@ -200,10 +191,8 @@ async def expire_quarantine(deps: WorldDeps, spaces: Sequence[SpaceId]) -> int:
 
 
 async def _find_entry(transaction: Transaction, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
-    row = await transaction.maybe(Q["find_quarantine"], space=space, id=quarantined)
-    if row is None:
-        raise NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
-    return QuarantineEntry(**row)
+    missing = NoSuchCue(f"Nothing in quarantine has the id `{quarantined}`.")
+    return QuarantineEntry(**await transaction.one(Q["find_quarantine"], missing, space=space, id=quarantined))
 
 
 async def _find_undecided(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
@@ -214,9 +203,7 @@ async def _find_undecided(change: WorldChange, quarantined: UUID) -> QuarantineE
 
 
 async def _decide(change: WorldChange, held: QuarantineEntry, status: str) -> QuarantineEntry:
-    row = await change.transaction.one(
-        Q["decide_quarantine"], space=change.space, id=held.id, status=status, at=change.now
-    )
+    row = await change.one("decide_quarantine", id=held.id, status=status)
     return QuarantineEntry(**row)
 
 

@@ -121,14 +121,12 @@ async def _restore_slots(change: WorldChange, places: Sequence[Image]) -> None:
 async def _has_words(change: WorldChange, edge: UrdEdge) -> bool:
     """Whether nothing of an edge was forgotten meanwhile."""
     concepts = {edge.id, edge.parent_id, edge.dim_id}
-    rows = await change.transaction.all(Q["rows_of_concepts"], space=change.space, concepts=sorted(concepts))
+    rows = await change.all("rows_of_concepts", concepts=sorted(concepts))
     return len(rows) == len(concepts)
 
 
 async def _reinstate_dispute(change: WorldChange, image: Image) -> None:
-    row = await change.transaction.maybe(
-        Q["return_dispute"], space=change.space, image=json.dumps(image), withdrawn=WITHDRAWN
-    )
+    row = await change.maybe("return_dispute", image=json.dumps(image), withdrawn=WITHDRAWN)
     change.log(WorldChangeKind.QUEUE, image["concept_id"], image["dim_id"])
     for token in (row["aliases"] or ()) if row and row["status"] == RESOLVED else ():
         await add_alias(change, token, row["existing_parent_id"] if row else 0)
@@ -136,7 +134,7 @@ async def _reinstate_dispute(change: WorldChange, image: Image) -> None:
 
 async def demote_orphan_concepts(change: WorldChange, concepts: Iterable[int]) -> list[int]:
     """Stop surfacing concepts without any edge; returns those that did until now."""
-    rows = await change.transaction.all(Q["calm_concepts"], space=change.space, concepts=sorted(set(concepts)))
+    rows = await change.all("calm_concepts", concepts=sorted(set(concepts)))
     for row in rows:
         change.log(WorldChangeKind.CONCEPT, row["id"])
     return [row["id"] for row in rows]
@@ -254,14 +252,14 @@ async def withdraw_source(
 
 
 async def _taken(change: WorldChange, query: str, whence: SourceFilter) -> list[Image]:
-    rows = await change.transaction.all(Q[query], space=change.space, **whence.as_parameters())
+    rows = await change.all(query, **whence.as_parameters())
     return [row["image"] for row in rows]
 
 
 async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
     """Return the votes that helped to admit a triple, by triple."""
     ids = sorted({image["quarantine_id"] for image in votes})
-    rows = await change.transaction.all(Q["spoken_for"], space=change.space, ids=ids)
+    rows = await change.all("spoken_for", ids=ids)
     return {
         triple_from_row(row): [image for image in votes if image["quarantine_id"] == str(row["quarantine"])]
         for row in rows
@@ -271,7 +269,7 @@ async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple
 
 async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
     concepts = sorted({triple[0] for triple in touched})
-    rows = await work.change.transaction.all(Q["image_disputes"], space=work.change.space, concepts=concepts)
+    rows = await work.change.all("image_disputes", concepts=concepts)
     return [row["image"] for row in rows]
 
 
@@ -369,9 +367,7 @@ async def _fill(work: _WorldRepair) -> None:
 
 async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]) -> list[EdgeCreation]:
     """Return the edges that conflicts about these slots ask for, ordered by their remaining causes."""
-    rows = await work.change.transaction.all(
-        Q["waiting_for_room"], space=work.change.space, concepts=concepts, dims=dims
-    )
+    rows = await work.change.all("waiting_for_room", concepts=concepts, dims=dims)
     asked = []
     for birth in map(creation_from_conflict, rows):
         makers = await load_effective_causes(work.change, triple_from_row(birth.edge._asdict()))
@@ -410,7 +406,7 @@ async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
 
 async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[StatementWithCause]) -> None:
     change = work.change
-    row = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[concept])
+    row = await change.one("rows_of_concepts", concepts=[concept])
     is_common = change.deps.is_common(row["token"], change.terms.common_word_zipf)
     floor = change.terms.recollection_confidence_floor
     if not is_common or any(is_naming(each, floor=floor) for each in heard):
@@ -422,13 +418,8 @@ async def _weigh(work: _WorldRepair, triple: Triple) -> None:
     fewer = sum(triple_from_row(image) == triple for image in work.causes)
     for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
         if row["status"] == PENDING:
-            await work.change.transaction.run(
-                Q["weigh_conflict"],
-                space=work.change.space,
-                conflict=row["id"],
-                deliberate=DELIBERATE,
-                fewer=fewer,
-                **triple_parameters(triple),
+            await work.change.run(
+                "weigh_conflict", conflict=row["id"], deliberate=DELIBERATE, fewer=fewer, **triple_parameters(triple)
             )
 
 
@@ -470,9 +461,7 @@ async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreat
     if not await _put(work, first, op=EdgeOp.ADD):
         await change.put(standing, reason=REPAIR, op=EdgeOp.RESTORE)
         return
-    rows = await change.transaction.all(
-        Q["rows_of_concepts"], space=change.space, concepts=[standing.id, standing.parent_id, standing.dim_id]
-    )
+    rows = await change.all("rows_of_concepts", concepts=[standing.id, standing.parent_id, standing.dim_id])
     words = {row["id"]: SoasRow(**row) for row in rows}
     kind = collision_type(existing_is_isa=first.edge.is_isa, incoming_is_isa=standing.is_isa)
     concept, parent, dim = (words[number] for number in (standing.id, standing.parent_id, standing.dim_id))

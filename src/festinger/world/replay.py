@@ -236,7 +236,7 @@ def triple_parameters(triple: Triple) -> dict[str, int]:
 
 
 async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> Sequence[dict[str, Any]]:
-    return await change.transaction.all(Q[query], space=change.space, **triple_parameters(triple))
+    return await change.all(query, **triple_parameters(triple))
 
 
 async def load_cause_statements(change: WorldChange, triple: Triple) -> list[StatementWithCause]:

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
+from festinger.records import field_values
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import open_conflict, rebase_conflicts
@@ -97,7 +98,7 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
         return await _add(change, placed)
     if existing.parent_id == placed.parent.id:
         return await _corroborate(change, placed, existing)
-    standing = await change.transaction.one(Q["rows_of_concepts"], space=change.space, concepts=[existing.parent_id])
+    standing = await change.one("rows_of_concepts", concepts=[existing.parent_id])
     if is_same_name(standing["token"], placed.statement.parent):
         await add_alias(change, placed.statement.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
@@ -225,27 +226,15 @@ def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
 async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent: int | None = None) -> bool:
     """Record who said it; returns whether this cause is new for the triple."""
     statement = placed.statement
-    written = statement.written
-    row = await change.transaction.one(
-        Q["add_cause"],
-        space=change.space,
-        concept=placed.concept.id,
-        parent=placed.parent.id if parent is None else parent,
-        dim=placed.dim.id,
-        agent=statement.cause.agent,
-        session=statement.cause.session,
-        day=statement.cause.day,
-        origin=statement.origin.value,
-        message=statement.message,
-        model=written.model if written else None,
-        prompt_hash=written.prompt_hash if written else None,
-        cost_usd=written.cost_usd if written else None,
-        is_isa=statement.is_isa,
-        confidence=statement.confidence,
-        source=statement.source.value,
-        from_quarantine=statement.from_quarantine,
-        at=change.now,
-    )
+    written = dict.fromkeys(("model", "prompt_hash", "cost_usd"))
+    written |= field_values(statement.written) if statement.written else {}
+    said = field_values(statement) | field_values(statement.cause) | written
+    said |= {
+        "concept": placed.concept.id,
+        "parent": placed.parent.id if parent is None else parent,
+        "dim": placed.dim.id,
+    }
+    row = await change.one("add_cause", **said)
     return bool(row["is_new"])
 
 
@@ -264,7 +253,7 @@ def is_naming(statement: CorroboratingStatement, *, floor: float) -> bool:
 
 
 async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
-    if await change.transaction.maybe(Q["confirm_concept"], space=change.space, concept=concept.id):
+    if await change.maybe("confirm_concept", concept=concept.id):
         change.log(WorldChangeKind.CONCEPT, concept.id)
         await change.tell(
             "concept_confirmed", f"concept:{concept.id}", concept_id=concept.id, token=concept.token, by=change.by
@@ -273,13 +262,13 @@ async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
 
 async def add_alias(change: WorldChange, token: str, concept: int) -> None:
     """Make a spelling an alias of a concept."""
-    await change.transaction.run(Q["put_alias"], space=change.space, token=token, concept=concept, at=change.now)
+    await change.run("put_alias", token=token, concept=concept)
     change.log(WorldChangeKind.ALIAS, concept)
 
 
 async def drop_aliases(change: WorldChange, tokens: Iterable[str]) -> None:
     for token in tokens:
-        row = await change.transaction.maybe(Q["drop_alias"], space=change.space, token=token)
+        row = await change.maybe("drop_alias", token=token)
         change.log(WorldChangeKind.ALIAS, row["concept_id"] if row else None)
 
 
@@ -361,7 +350,7 @@ async def _state_all(change: WorldChange, statements: Sequence[WorldStatement], 
 async def _parents(change: WorldChange, dims: Sequence[int]) -> defaultdict[int, dict[int, int]]:
     """Return the parent of each concept, by dimension."""
     found: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    for row in await change.transaction.all(Q["edges_in_dimensions"], space=change.space, dims=list(dims)):
+    for row in await change.all("edges_in_dimensions", dims=list(dims)):
         found[row["dim_id"]][row["id"]] = row["parent_id"]
     return found
 
@@ -394,15 +383,7 @@ async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], wanted: It
 
 
 async def _keep_added(change: WorldChange, *, ids: list[int], dims: list[int]) -> None:
-    await change.transaction.run(
-        Q["keep_many_added"],
-        space=change.space,
-        version=change.version,
-        ids=ids,
-        first=change.places + len(change.history),
-        by=change.by,
-        at=change.now,
-    )
+    await change.run("keep_many_added", ids=ids, first=change.places + len(change.history))
     change.places += len(ids)
     for concept, dim in zip(ids, dims, strict=True):
         change.log(WorldChangeKind.EDGE, concept, dim)
@@ -415,7 +396,7 @@ async def _confirm(change: WorldChange, rows: Mapping[str, SoasRow], statements:
         for each in statements
         if is_naming(each, floor=floor) or not change.deps.is_common(each.concept, zipf)
     }
-    await change.transaction.run(Q["confirm_concepts"], space=change.space, concepts=list(novel))
+    await change.run("confirm_concepts", concepts=list(novel))
 
 
 async def _state_one(change: WorldChange, statement: WorldStatement, done: BulkStatementResult) -> None:

@@ -88,9 +88,29 @@ class WorldChange:
             session=self.cause.session if self.cause else None,
         )
 
+    async def all(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Run a query of the world. It gets the space, time, version and author of the change beside its parameters."""
+        return await self.transaction.all(Q[query], **self._context | parameters)
+
+    async def maybe(self, query: str, **parameters: Any) -> dict[str, Any] | None:
+        return await self.transaction.maybe(Q[query], **self._context | parameters)
+
+    async def one(self, query: str, **parameters: Any) -> dict[str, Any]:
+        return await self.transaction.one(Q[query], **self._context | parameters)
+
+    async def value(self, query: str, **parameters: Any) -> Any:
+        return await self.transaction.value(Q[query], **self._context | parameters)
+
+    async def run(self, query: str, **parameters: Any) -> int:
+        return await self.transaction.run(Q[query], **self._context | parameters)
+
+    @property
+    def _context(self) -> dict[str, Any]:
+        return {"space": self.space, "at": self.now, "version": self.version, "by": self.by}
+
     async def slot(self, concept: int, dim: int) -> UrdEdge | None:
         """Return the current edge of a slot from the table."""
-        row = await self.transaction.maybe(Q["slot"], space=self.space, concept=concept, dim=dim)
+        row = await self.maybe("slot", concept=concept, dim=dim)
         return UrdEdge(**row) if row else None
 
     async def chain(self, concept: int, dim: int) -> list[int]:
@@ -103,20 +123,20 @@ class WorldChange:
     async def put(self, edge: UrdEdge, *, reason: str, op: EdgeOp = EdgeOp.ADD, conflict: UUID | None = None) -> bool:
         """Put an edge into its slot; false if the slot is taken after all."""
         stored = edge._replace(version=self.version, created_at=edge.created_at or self.now)
-        if not await self.transaction.maybe(Q["put_edge"], space=self.space, **stored._asdict()):
+        if not await self.maybe("put_edge", **stored._asdict()):
             return False
         self.keep(op, stored, reason=reason, conflict=conflict)
         return True
 
     async def take(self, edge: UrdEdge, *, reason: str, op: EdgeOp, conflict: UUID | None = None) -> None:
         """Move an edge from its slot to history."""
-        await self.transaction.run(Q["clear_slot"], space=self.space, concept=edge.id, dim=edge.dim_id)
+        await self.run("clear_slot", concept=edge.id, dim=edge.dim_id)
         self.keep(op, edge, reason=reason, conflict=conflict)
 
     async def revalue(self, edge: UrdEdge) -> UrdEdge:
         """Store the current values of an edge."""
         stored = edge._replace(version=self.version)
-        await self.transaction.run(Q["move_edge_values"], space=self.space, **stored._asdict())
+        await self.run("move_edge_values", **stored._asdict())
         self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
         return stored
 
@@ -125,18 +145,10 @@ class WorldChange:
         if not self.changed:
             return
         kinds, concepts, dims = zip(*self.changed, strict=True)
-        await self.transaction.run(
-            Q["log_change"],
-            space=self.space,
-            version=self.version,
-            kinds=[kind.value for kind in kinds],
-            concepts=list(concepts),
-            dims=list(dims),
-            at=self.now,
-        )
+        await self.run("log_change", kinds=list(kinds), concepts=list(concepts), dims=list(dims))
         if self.history:
             await self.transaction.run_many(Q["keep_history"], self.history)
-        await self.transaction.run(Q["raise_world"], space=self.space, version=self.version)
+        await self.run("raise_world")
 
 
 @asynccontextmanager
@@ -242,14 +254,14 @@ async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[M
     missing = [token for token in wanted if token not in found]
     if not missing:
         return found, ()
-    rows = await change.transaction.all(Q["add_tokens"], space=change.space, tokens=missing)
+    rows = await change.all("add_tokens", tokens=missing)
     return await load_concept_rows(change.transaction, change.space, wanted), tuple(row["token"] for row in rows)
 
 
 async def ensure_dimensions(change: WorldChange, rows: Iterable[SoasRow]) -> None:
     """Give dimensions without a root one."""
     wanted = {row.id: row for row in rows}
-    found = await change.transaction.all(Q["roots_among"], space=change.space, concepts=list(wanted))
+    found = await change.all("roots_among", concepts=list(wanted))
     rooted = {row["dim_id"] for row in found}
     for row in (row for dim, row in wanted.items() if dim not in rooted):
         await change.put(_root(row.id), reason="root", op=EdgeOp.ADD)

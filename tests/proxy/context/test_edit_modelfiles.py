@@ -48,7 +48,7 @@ class Scene:
 
     async def until_asked(self, times: int) -> None:
         """Until so many questions were answered and what they say was taken."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while len(self.upstream.received) < times or self.background._tasks:
                 self.server.answered.clear()
                 if len(self.upstream.received) < times:

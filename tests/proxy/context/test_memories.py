@@ -186,7 +186,7 @@ async def test_a_memory_that_was_late_again_and_again_is_asked_and_awaited_all_t
 async def test_while_vectors_are_late_the_memory_answers_by_words_and_tells_the_rest_in_the_next_turn():
     memories = knowing(words_alone=True)
     memories.let.clear()
-    async with scene(Knowing(words={}), memories=memories, memory_deadline_ms=200) as at:
+    async with scene(Knowing(words={}), memories=memories, memory_deadline_ms=600) as at:
         first = await at.chat("open ramanujan after lunch")
         said = at.said
         memories.let.set()

@@ -17,7 +17,7 @@ from festinger.proxy.loops.stream import collapse_repetition
 PHRASE = "I will try that once more. "
 ENDLESS = ("Let me see. ", *[PHRASE] * PIECES)
 ASKED: Any = [{"role": "user", "content": "Mend the build."}]
-PATIENCE = 20
+PATIENCE = 60.0
 
 
 async def gone(model: Model) -> None:

@@ -150,7 +150,7 @@ async def test_garbage_behind_a_running_answer_is_not_mixed_into_it():
         writer.write(request("POST", "/api/chat", body=CHAT))
         await reader.readuntil(b"one\n\r\n")
         writer.write(b"\x00\x00 garbage\r\n\r\n")
-        rest = await asyncio.wait_for(reader.read(), 5)
+        rest = await asyncio.wait_for(reader.read(), 60)
         going_on.set()
         writer.close()
 
@@ -162,7 +162,7 @@ async def test_a_half_closed_socket_ends_its_request():
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
         writer.write(b"POST /api/chat HTTP/1.1\r\n" + HOST + b"Content-Length: 50\r\n\r\nhalf")
         writer.write_eof()
-        rest = await asyncio.wait_for(reader.read(), 5)
+        rest = await asyncio.wait_for(reader.read(), 60)
         fine = await exchange(door.port, request())
         writer.close()
 
@@ -258,7 +258,7 @@ async def test_a_client_that_keeps_us_waiting_is_closed(kind: str):
         reader, writer, wire = await settled(door, times, sent)
         before = close_overdue([wire], seconds)
         after = close_overdue([wire], seconds + 0.1)
-        rest = await asyncio.wait_for(reader.read(), 5)
+        rest = await asyncio.wait_for(reader.read(), 60)
         writer.close()
 
     assert (before, after, rest) == (0, 1, b"")

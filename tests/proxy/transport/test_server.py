@@ -67,7 +67,7 @@ async def test_what_does_not_finish_is_ended_by_time_or_by_a_second_stop(twice: 
             if twice:
                 door.server.stop()
         got = await asking
-        await asyncio.wait_for(left.wait(), 5)
+        await asyncio.wait_for(left.wait(), 60)
 
     assert not got.whole
 

@@ -81,7 +81,7 @@ async def test_what_a_leaving_client_got_is_heard_and_named():
         await reader.readuntil(b"\n\r\n")
         await reader.readuntil(b"\n\r\n")
         writer.close()
-        await asyncio.wait_for(ear.over.wait(), 5)
+        await asyncio.wait_for(ear.over.wait(), 60)
 
     assert (ear.heard, ear.how) == ([{"a": 1}], StreamEndReason.CLIENT)
 

@@ -209,7 +209,7 @@ async def test_a_slow_reader_holds_the_upstream_back():
             client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             client.connect(("127.0.0.1", door.port))
             client.sendall(request("POST", "/api/chat", body=CHAT))
-            await asyncio.wait_for(stuck.wait(), 20)
+            await asyncio.wait_for(stuck.wait(), 60)
             held = [wire.transport.get_write_buffer_size() for wire in door.server.server_state.connections]
 
     assert written < 400 * 65_536

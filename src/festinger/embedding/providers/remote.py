@@ -180,14 +180,9 @@ async def open_ollama(model: str, supplies: EmbedderOptions) -> RemoteEngine:
     def request(texts: Sequence[str], purpose: EmbeddingPurpose, kind: str) -> Mapping[str, Any]:
         return {"model": model, "input": list(texts), "truncate": True}
 
-    protocol = EmbeddingProtocol(path="/api/embed", request=request, rows=_ollama_rows)
+    protocol = EmbeddingProtocol(path="/api/embed", request=request, rows=lambda answer: answer["embeddings"])
     wire = ProviderHttpClient(supplies.base_url or OLLAMA, supplies)
     return await open_remote(f"ollama:{model}", wire, protocol, supplies=supplies)
-
-
-def _ollama_rows(answer: Mapping[str, Any]) -> Rows:
-    rows: Rows = answer["embeddings"]
-    return rows
 
 
 OPENAI = "https://api.openai.com/v1"
@@ -237,11 +232,9 @@ async def open_gemini(model: str, supplies: EmbedderOptions) -> RemoteEngine:
 
     headers = {"x-goog-api-key": supplies.api_key} if supplies.api_key else {}
     protocol = EmbeddingProtocol(
-        path=f"/models/{quote(model, safe='')}:batchEmbedContents", request=request, rows=_gemini_rows
+        path=f"/models/{quote(model, safe='')}:batchEmbedContents",
+        request=request,
+        rows=lambda answer: [item["values"] for item in answer["embeddings"]],
     )
     wire = ProviderHttpClient(supplies.base_url or GEMINI, supplies, headers=headers)
     return await open_remote(name, wire, protocol, supplies=supplies)
-
-
-def _gemini_rows(answer: Mapping[str, Any]) -> Rows:
-    return [item["values"] for item in answer["embeddings"]]

@@ -61,7 +61,7 @@ def attribute_cardinality(attribute: str, *, frame: SentenceFrame) -> Cardinalit
     """Return how many values the attribute (stems separated by spaces) has at a time."""
     stems = tuple(attribute.split())
     if frame in (SentenceFrame.COUNT, SentenceFrame.ANSWER):
-        return Cardinality.FIXED if _has_any(stems, "fixed_nouns") else Cardinality.ONE
+        return Cardinality.ONE if _stemmed("fixed_nouns").isdisjoint(stems) else Cardinality.FIXED
     if _is_one_of_many(stems, frame):
         return Cardinality.MANY
     if _is_fixed(stems):
@@ -95,10 +95,6 @@ def _is_fixed(stems: tuple[str, ...]) -> bool:
 def _head(stems: tuple[str, ...]) -> str:
     """Return the noun that an attribute is about."""
     return next((each for each in reversed(stems) if each not in _NAMING), "")
-
-
-def _has_any(stems: tuple[str, ...], name: str) -> bool:
-    return not _stemmed(name).isdisjoint(stems)
 
 
 def _is_listed(stems: tuple[str, ...], name: str) -> bool:

@@ -163,13 +163,9 @@ def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     dimensions = {dimension for dimension, _ in [*only_old, *only_new]}
     if sizes and len(dimensions) > 1:
         return GuardHit(guard=Guard.UNIT, why="The same number has another unit.")
-    is_unit = dimensions != {PLAIN} and _same_digits(old, new)
+    is_unit = dimensions != {PLAIN} and _digits(old) == _digits(new) != []
     guard = Guard.UNIT if is_unit else Guard.NUMBER
     return GuardHit(guard=guard, why=f"The numbers differ: {_said(only_old)} and {_said(only_new)}.")
-
-
-def _same_digits(old: StatementReading, new: StatementReading) -> bool:
-    return _digits(old) == _digits(new) != []
 
 
 def _digits(reading: StatementReading) -> list[str]:

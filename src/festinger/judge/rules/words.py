@@ -108,7 +108,3 @@ _PLURALS = (("ies", "y"), ("ied", "y"), ("sses", "ss"), ("ches", "ch"), ("shes",
 def _undoubled(base: str) -> str:
     twice = base[-1] == base[-2] and base[-1] not in _KEPT_DOUBLE and base[-1] not in VOWELS
     return base[:-1] if twice else base
-
-
-def stem_words(words: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(stem, words))

@@ -14,6 +14,7 @@ from typing import Any
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin, SessionId, cause
 from festinger.proposals.model import ProposalType
 from festinger.proposals.sightings.model import Suggestion, detector_producer
+from festinger.records import field_values
 
 
 class DetectorName(StrEnum):
@@ -59,21 +60,8 @@ def finding_to_suggestion(found: DetectorFinding) -> Suggestion:
         origin=Origin.JOB,
         at=found.at,
     )
-    return Suggestion(
-        category=found.category,
-        scope=found.scope,
-        what=found.what,
-        why=found.why,
-        how=found.how,
-        producer=detector_producer(found.by),
-        source=found.source,
-        cause=because,
-        at=found.at,
-        type=found.type,
-        payload=found.payload,
-        target=found.target,
-        evidence=found.evidence,
-    )
+    said = {name: value for name, value in field_values(found).items() if name not in ("by", "agent", "session")}
+    return Suggestion(**said, producer=detector_producer(found.by), cause=because)
 
 
 def slugify_scope(name: str, *, otherwise: str) -> str:

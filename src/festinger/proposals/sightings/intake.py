@@ -69,6 +69,7 @@ from festinger.proposals.sightings.recount import (
     vote_limits_for,
 )
 from festinger.proposals.sightings.similarity import HOLDS, ensure_vectors, judge_thresholds, usable_embedder
+from festinger.records import field_values
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import OPEN
@@ -193,28 +194,13 @@ class _Intake:
         key = (suggestion.producer, suggestion.category)
         muted_until = await self.deps.muted_until(self.transaction, self.space, key)
         votes = count_votes(first_votes(suggestion), vote_limits_for(terms, suggestion.scope))
+        columns = field_values(suggestion) | field_values(votes) | words
+        columns |= {name: json.dumps(dict(columns[name])) for name in ("payload", "target")}
+        columns |= {"space": self.space, "id": self.deps.new_id(), "at": self.deps.clock()}
+        held = HoldReason.PRODUCER_MUTED if muted_until else None
+        priority = priority_of(votes.seen_count)
         row = await self.transaction.one(
-            Q["add_proposal"],
-            space=self.space,
-            id=self.deps.new_id(),
-            category=suggestion.category,
-            scope=suggestion.scope,
-            type=suggestion.type,
-            what=suggestion.what,
-            why=suggestion.why,
-            how=suggestion.how,
-            payload=json.dumps(dict(suggestion.payload)),
-            target=json.dumps(dict(suggestion.target)),
-            held=HoldReason.PRODUCER_MUTED if muted_until else None,
-            held_until=muted_until,
-            producer=suggestion.producer,
-            at=self.deps.clock(),
-            seen_count=votes.seen_count,
-            days_seen=votes.days_seen,
-            first_seen=votes.first_seen,
-            last_seen=votes.last_seen,
-            priority=priority_of(votes.seen_count),
-            **words,
+            Q["add_proposal"], **columns, held=held, held_until=muted_until, priority=priority
         )
         made = proposal_of(row)
         id_ = await self._insert(self._columns(made, suggestion.uncounted))
@@ -314,16 +300,9 @@ class _Intake:
     async def _insert(self, columns: Mapping[str, Any]) -> UUID:
         """Add a row for text not seen before."""
         id_ = self.deps.new_id()
-        await self.transaction.run(
-            Q["add_sighting"],
-            **columns,
-            id=id_,
-            why=self.suggestion.why,
-            how=self.suggestion.how,
-            evidence=json.dumps(dict(self.suggestion.evidence)),
-            reflection=self.suggestion.reflection,
-            at=self.suggestion.at,
-        )
+        evidence = json.dumps(dict(self.suggestion.evidence))
+        said = {**field_values(self.suggestion), **columns, "id": id_, "evidence": evidence}
+        await self.transaction.run(Q["add_sighting"], **said)
         return id_
 
     def _columns(self, proposal: Proposal | None, because: SightingExclusionReason | None) -> dict[str, Any]:

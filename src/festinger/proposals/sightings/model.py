@@ -17,7 +17,7 @@ from uuid import UUID
 from festinger.errors import BadInput
 from festinger.ids import AgentId, Cause, Origin, SessionId
 from festinger.proposals.model import ProposalId, ProposalType
-from festinger.records import record_json, row_mapper
+from festinger.records import JsonRecord, row_mapper
 from festinger.settings.proposals import SLUG
 
 REFLECTION = "reflection"
@@ -97,7 +97,7 @@ class SightingResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalSighting:
+class ProposalSighting(JsonRecord):
     id: UUID
     proposal_id: ProposalId | None
     agent_id: AgentId
@@ -120,10 +120,6 @@ class ProposalSighting:
     @property
     def cause(self) -> Cause:
         return Cause(agent=self.agent_id, session=self.session_id, day=self.day, origin=self.origin)
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 sighting_of = row_mapper(ProposalSighting)

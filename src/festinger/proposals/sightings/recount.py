@@ -15,7 +15,7 @@ from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of, thresholds_for
 from festinger.proposals.model import DECIDED_FOR, Proposal, load_family, proposal_of
-from festinger.records import row_mapper
+from festinger.records import field_values, row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -117,10 +117,7 @@ async def recount(
         Q["count_votes"],
         space=space,
         id=root.id,
-        seen_count=counted.seen_count,
-        days_seen=counted.days_seen,
-        first_seen=counted.first_seen,
-        last_seen=counted.last_seen,
+        **field_values(counted),
         seen_after=after.seen_count,
         said=said,
         priority=priority_of(counted.seen_count),

@@ -39,7 +39,7 @@ from festinger.proposals.sightings.fingerprint import (
     suggest_relation,
 )
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject, recount
-from festinger.records import record_json
+from festinger.records import JsonRecord
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
@@ -319,16 +319,13 @@ SPELLINGS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FingerprintComparison:
+class FingerprintComparison(JsonRecord):
     a: str
     b: str
     """The normalized forms."""
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     why: str
-
-    def as_json(self) -> dict[str, Any]:
-        return record_json(self)
 
 
 def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:

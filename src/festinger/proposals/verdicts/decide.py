@@ -74,10 +74,8 @@ async def record_verdict(review: ReviewDeps, space: SpaceId, verdict_input: Verd
 
 
 async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> Verdict:
-    row = await transaction.maybe(Q["find_verdict"], space=space, id=id_)
-    if row is None:
-        raise NotFound(f"There is no verdict `{id_}`.")
-    return verdict_of(row)
+    missing = NotFound(f"There is no verdict `{id_}`.")
+    return verdict_of(await transaction.one(Q["find_verdict"], missing, space=space, id=id_))
 
 
 async def verdict_from_event(transaction: Transaction, space: SpaceId, payload: Mapping[str, Any]) -> Verdict | None:

@@ -18,7 +18,7 @@ from festinger.proposals.model import Author, ProposalId
 from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
 from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, null_follow_up
 from festinger.proposals.verdicts.reviewers import require_reviewer
-from festinger.records import record_json, row_mapper
+from festinger.records import JsonRecord, row_mapper
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -35,7 +35,7 @@ class TaskState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(JsonRecord):
     id: UUID
     proposal_id: ProposalId
     title: str
@@ -44,10 +44,6 @@ class Task:
     at: datetime
     closed_at: datetime | None
     closed_by: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface."""
-        return record_json(self)
 
 
 task_of = row_mapper(Task)
@@ -125,10 +121,7 @@ class AdviceEffect:
 
 
 async def _lock_task(transaction: Transaction, space: SpaceId, task: UUID) -> Task:
-    row = await transaction.maybe(Q["hold_task"], space=space, id=task)
-    if row is None:
-        raise NotFound(f"There is no task `{task}`.")
-    return task_of(row)
+    return task_of(await transaction.one(Q["hold_task"], NotFound(f"There is no task `{task}`."), space=space, id=task))
 
 
 async def _close(

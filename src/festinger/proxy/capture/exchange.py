@@ -19,6 +19,7 @@ from festinger.proxy.protocols.messages import descriptions_hash, short_sha256
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
 from festinger.proxy.sessions.session import START, reply_content_hash, session_name
+from festinger.records import field_values
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange
 from festinger.text.blocks import strip_blocks
@@ -144,40 +145,23 @@ def reply_link(ctx: RequestContext, text: str, calls: tuple[ToolCall, ...]) -> b
 
 def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is_first: bool) -> Iterator[NewEvent]:
     """Yield the events of a new exchange, in order; `is_first` if it is the first of its session."""
-    exchange = capture.exchange
+    exchange, injected = capture.exchange, capture.injected
+    about: dict[str, Any] = {
+        "subject": session_subject(exchange.session),
+        "agent": exchange.agent,
+        "session": exchange.session,
+        "trace": TraceId(exchange.request),
+    }
     if is_first:
-        yield _build_event(
-            capture,
-            "session_started",
-            {
-                "session": exchange.session,
-                "agent": exchange.agent,
-                "how": capture.how,
-                "parent_session": session_name(capture.parent) if capture.parent else None,
-            },
-        )
-    if (injected := capture.injected) is not None:
-        yield _build_event(
-            capture,
-            "recollection_injected",
-            {
-                "recollection": str(injected.recollection),
-                "session": exchange.session,
-                "position": injected.position,
-                "anchor": injected.anchor,
-                "notes": list(injected.notes),
-                "tokens": injected.tokens,
-            },
-        )
-    yield _build_event(capture, "exchange_captured", _exchange_payload(exchange, new_messages))
+        parent = session_name(capture.parent) if capture.parent else None
+        begun = {"session": exchange.session, "agent": exchange.agent, "how": capture.how, "parent_session": parent}
+        yield NewEvent(name="session_started", payload=begun, **about)
+    if injected is not None:
+        shown = {**field_values(injected), "recollection": str(injected.recollection), "notes": list(injected.notes)}
+        yield NewEvent(name="recollection_injected", payload={**shown, "session": exchange.session}, **about)
+    yield NewEvent(name="exchange_captured", payload=_exchange_payload(exchange, new_messages), **about)
     for happening in capture.happenings:
-        yield replace(
-            happening,
-            subject=session_subject(exchange.session),
-            agent=exchange.agent,
-            session=exchange.session,
-            trace=TraceId(exchange.request),
-        )
+        yield replace(happening, **about)
 
 
 def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[str, Any]:
@@ -196,18 +180,6 @@ def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[st
         "tokens": {name: count for name, count in tokens.items() if count is not None},
         "recollection": str(exchange.recollection) if exchange.recollection else None,
     }
-
-
-def _build_event(capture: Capture, name: str, payload: Mapping[str, Any]) -> NewEvent:
-    exchange = capture.exchange
-    return NewEvent(
-        name=name,
-        subject=session_subject(exchange.session),
-        payload=payload,
-        agent=exchange.agent,
-        session=exchange.session,
-        trace=TraceId(exchange.request),
-    )
 
 
 def session_subject(session: SessionId) -> str:

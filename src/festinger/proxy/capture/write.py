@@ -228,14 +228,11 @@ async def _extract_claims(
                 said = SourceText(text=part, origin=each.origin, message=str(each.id))
                 spoken = app.world.recollector.spoken(_build_scope(capture), said, unvouched=unvouched)
                 if spoken is not None:
-                    found[each.id] = _merge_claims(found.get(each.id), spoken)
+                    # The message keeps the hash of the first slice with claims.
+                    first = found.get(each.id)
+                    found[each.id] = replace(first, claims=[*first.claims, *spoken.claims]) if first else spoken
                 await pace.breathe()
     return found
-
-
-def _merge_claims(first: MessageClaims | None, second: MessageClaims) -> MessageClaims:
-    """Join the claims of two slices. The message keeps the hash of the first slice with claims."""
-    return second if first is None else replace(first, claims=[*first.claims, *second.claims])
 
 
 def iter_slices(text: str) -> Iterator[str]:

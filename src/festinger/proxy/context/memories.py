@@ -152,7 +152,9 @@ def _find_line_update(world: World, line: ContextLine) -> LineUpdate | None:
     if not any(_has_changed(world, line, note, edge) for note, _, edge in edges if edge is not None):
         return LineUpdate(forgotten=gone) if gone else None
     standing = [(row, edge) for _, row, edge in edges if row is not None and edge is not None]
-    return LineUpdate(line=_current_line(world, standing), forgotten=gone)
+    row, now = standing[0][0], [edge for _, edge in standing]
+    line = graph_line(line_of(world, row, now, disputed=world.pending_slots), _edge_notes(world, row, now))
+    return LineUpdate(line=line, forgotten=gone)
 
 
 def _find_slot(world: World, note: NoteRef) -> tuple[SoasRow | None, UrdEdge | None]:
@@ -163,18 +165,13 @@ def _find_slot(world: World, note: NoteRef) -> tuple[SoasRow | None, UrdEdge | N
 
 
 def _has_changed(world: World, line: ContextLine, note: NoteRef, edge: UrdEdge) -> bool:
-    if world.soas_by_id[edge.parent_id] != _parent(note):
+    if world.soas_by_id[edge.parent_id] != note.id.partition("] ")[2]:
         return True
     was_disputed, is_disputed = f"[{_dimension(note)}?]" in line.text, edge.slot in world.pending_slots
     if was_disputed == is_disputed:
         return False
     # A collision is shown before it is stored; only a decision, not its absence, ends it.
     return is_disputed or any(triple[:2] == edge.slot for triple in world.dismissed)
-
-
-def _current_line(world: World, standing: list[tuple[SoasRow, UrdEdge]]) -> ContextLine:
-    row, edges = standing[0][0], [edge for _, edge in standing]
-    return graph_line(line_of(world, row, edges, disputed=world.pending_slots), _edge_notes(world, row, edges))
 
 
 def _edge_notes(world: World, row: SoasRow, edges: list[UrdEdge]) -> Iterator[NoteRef]:
@@ -186,7 +183,3 @@ def _edge_notes(world: World, row: SoasRow, edges: list[UrdEdge]) -> Iterator[No
 
 def _dimension(note: NoteRef) -> str:
     return note.id.partition(" [")[2].partition("] ")[0]
-
-
-def _parent(note: NoteRef) -> str:
-    return note.id.partition("] ")[2]

@@ -34,7 +34,7 @@ class SessionRegistry:
         self._by_word: dict[ProxyCaller, dict[bytes, dict[SessionId, None]]] = {}
         self._by_response: LRUCache[tuple[ProxyCaller, str], SessionId] = LRUCache(most)
         self._by_caller: dict[ProxyCaller, dict[SessionId, None]] = {}
-        self._ours: dict[tuple[ProxyCaller, str], int] = {}
+        self._ours: Counter[tuple[ProxyCaller, str]] = Counter()
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -128,16 +128,11 @@ class SessionRegistry:
             del self._by_caller[caller], self._by_word[caller]
 
     def _emit(self, caller: ProxyCaller, old: Counter[str], new: Counter[str]) -> None:
-        if old == new:
-            return
-        for block, times in (old - new).items():
-            left = self._ours[caller, block] - times
-            if left:
-                self._ours[caller, block] = left
-            else:
+        new.subtract(old)
+        for block, times in new.items():
+            self._ours[caller, block] += times
+            if not self._ours[caller, block]:
                 del self._ours[caller, block]
-        for block, times in (new - old).items():
-            self._ours[caller, block] = self._ours.get((caller, block), 0) + times
 
 
 def _remove_from_index(index: dict[Key, dict[SessionId, None]], key: Key, name: SessionId) -> None:

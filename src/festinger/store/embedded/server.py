@@ -158,13 +158,10 @@ async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Cl
             start_lock = holders.start_lock(server.layout)
             async with paths.hold_lock(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
                 deadline = deadline_in(settings.start_timeout, stopwatch)
-                await _up(server, deadline, progress=_quietly, clock=clock)
+                # After the start the log reports instead.
+                await _up(server, deadline, progress=lambda _line: None, clock=clock)
         except (CannotStart, Unavailable) as error:
             log.error("embedded server does not start again", error=error.message, hint=error.hint)
-
-
-def _quietly(_line: str) -> None:
-    """Discard progress lines; after the start, the log reports instead."""
 
 
 def _layout(home: Path) -> Layout:

@@ -131,7 +131,8 @@ async def _pg_upgrade(server: EmbeddedServer, old: Binaries) -> None:
         command, account=server.account, environment={"PGPASSWORD": server.password}, cwd=layout.workshop
     )
     if outcome.status != 0:
-        reason = find_failure_reason(outcome.out, _logs(layout.growing))
+        files = sorted((layout.growing / "pg_upgrade_output.d").rglob("*.log"))
+        reason = find_failure_reason(outcome.out, [path.read_text(errors="replace") for path in files])
         raise CannotStart(f"{reason}.", hint=suggest_remedy(reason, layout.home))
 
 
@@ -143,11 +144,6 @@ def find_failure_reason(said: str, logs: Sequence[str]) -> str:
     after = (said.rpartition("fatal")[0] and said.rpartition("fatal")[2]) or said
     lines = [line.strip() for line in after.splitlines() if line.strip()]
     return lines[0] if lines else "pg_upgrade gave no reason"
-
-
-def _logs(data: Path) -> list[str]:
-    folder = data / "pg_upgrade_output.d"
-    return [path.read_text(errors="replace") for path in sorted(folder.rglob("*.log"))]
 
 
 def _succeeded(outcome: ProgramResult, layout: Layout) -> None:

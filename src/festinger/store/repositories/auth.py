@@ -19,6 +19,7 @@ from uuid import UUID
 
 from festinger.errors import NotFound
 from festinger.ids import AgentId, SpaceId
+from festinger.records import field_values, row_mapper
 from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -61,7 +62,7 @@ class ApiKey:
 
 
 def new_secret(random_bytes: RandomBytes) -> str:
-    return PREFIX + urlsafe_b64encode(random_bytes(RANDOM_BYTES)).decode().rstrip("=")
+    return PREFIX + new_cookie(random_bytes)
 
 
 def is_api_key(text: str) -> bool:
@@ -76,16 +77,7 @@ def hash_secret(secret: str) -> bytes:
 
 async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> None:
     """Store a new key. Raises `Refused` if a live key of the space has the same name."""
-    await transaction.run(
-        Q["make_key"],
-        space=key.space,
-        id=key.id,
-        name=key.name,
-        role=key.role,
-        agent=key.agent,
-        hash=hash_secret(secret),
-        at=key.created_at,
-    )
+    await transaction.run(Q["make_key"], **field_values(key), hash=hash_secret(secret))
     await bump_version(transaction, space=key.space, room=ROOM)
 
 
@@ -119,8 +111,7 @@ async def record_key_use(store: Store, key: ApiKey, *, at: datetime) -> bool:
     return await store.run(Q["note_key_use"], space=key.space, id=key.id, at=at, before=before) > 0
 
 
-def _key(row: dict[str, object]) -> ApiKey:
-    return ApiKey(**{**row, "role": AccessRole(str(row["role"]))})  # type: ignore[arg-type]
+_key = row_mapper(ApiKey)
 
 
 LINK_PREFIX = "fsl_"
@@ -159,21 +150,13 @@ async def create_login_link(
     store: Store, session: LoginSession, *, link: str, until: datetime, role: AccessRole = AccessRole.REVIEWER
 ) -> None:
     """Store a one-time link that will open `session`."""
-    await store.run(
-        Q["make_link"],
-        space=session.space,
-        id=session.id,
-        name=session.name,
-        role=role,
-        hash=_hash(link),
-        until=until,
-        at=session.seen_at,
-    )
+    columns = field_values(session) | {"role": role, "hash": hash_secret(link), "until": until}
+    await store.run(Q["make_link"], **columns)
 
 
 async def redeem_login_link(transaction: Transaction, link: str, *, cookie: str, at: datetime) -> LoginSession | None:
     """Turn a link into a session; return `None` if it is unknown, used or expired."""
-    row = await transaction.maybe(Q["open_link"], link=_hash(link), hash=_hash(cookie), at=at)
+    row = await transaction.maybe(Q["open_link"], link=hash_secret(link), hash=hash_secret(cookie), at=at)
     return _session(row) if row else None
 
 
@@ -181,21 +164,12 @@ async def open_session(
     transaction: Transaction, session: LoginSession, *, cookie: str, key: UUID | None = None
 ) -> None:
     """Open a session for a person who is already authenticated."""
-    await transaction.run(
-        Q["open_session"],
-        space=session.space,
-        id=session.id,
-        name=session.name,
-        role=session.role,
-        key=key,
-        hash=_hash(cookie),
-        at=session.seen_at,
-    )
+    await transaction.run(Q["open_session"], **field_values(session), key=key, hash=hash_secret(cookie))
 
 
 async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:
     """Return the live session of this cookie and keep it alive."""
-    wanted = _hash(cookie)
+    wanted = hash_secret(cookie)
     row = await store.maybe(Q["find_session"], hash=wanted, since=now - idle)
     # The index has found it; the constant-time comparison keeps this from resting on the index alone.
     if row is None or not hmac.compare_digest(row.pop("hash"), wanted):
@@ -215,9 +189,4 @@ async def has_sessions(store: Store) -> bool:
     return bool(await store.value(Q["has_sessions"]))
 
 
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode()).digest()
-
-
-def _session(row: dict[str, object]) -> LoginSession:
-    return LoginSession(**{**row, "role": AccessRole(str(row["role"]))})  # type: ignore[arg-type]
+_session = row_mapper(LoginSession)

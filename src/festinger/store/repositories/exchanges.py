@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.records import field_lists, row_mapper
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.text.blocks import ErasurePattern
@@ -95,25 +96,14 @@ async def write_exchanges(
     found = await transaction.one(
         Q["write_exchanges"],
         space=space,
-        ids=[each.id for each in rows],
-        sessions=[each.session for each in rows],
-        agents=[each.agent for each in rows],
-        requests=[each.request for each in rows],
-        times=[each.at for each in rows],
+        **field_lists(rows, ids="id", sessions="session", agents="agent", requests="request", times="at"),
+        **field_lists(rows, thoughts="thinking", ends="ended", models="model", recollections="recollection"),
+        **field_lists(rows, read="tokens_read", written="tokens_written"),
         replies=[each.reply.id if each.reply else None for each in rows],
         calls=[json.dumps(list(each.tool_calls)) for each in rows],
-        thoughts=[each.thinking for each in rows],
-        ends=[each.ended for each in rows],
-        models=[each.model for each in rows],
-        read=[each.tokens_read for each in rows],
-        written=[each.tokens_written for each in rows],
-        recollections=[each.recollection for each in rows],
-        messages=[words.id for _, _, words in said],
         owners=[owner for owner, _, _ in said],
         places=[place for _, place, _ in said],
-        roles=[words.role for _, _, words in said],
-        origins=[words.origin.value for _, _, words in said],
-        texts=[words.text for _, _, words in said],
+        **field_lists([words for _, _, words in said], messages="id", roles="role", origins="origin", texts="text"),
     )
     return ExchangeWriteResult(
         exchanges=frozenset(found["exchanges"]),
@@ -174,8 +164,7 @@ async def sessions_with_notes(where: Transaction, space: SpaceId, sessions: Coll
     return frozenset(row["session_id"] for row in rows)
 
 
-def _message(row: Mapping[str, Any]) -> StoredMessage:
-    return StoredMessage(**{**row, "origin": Origin(row["origin"])})
+_message = row_mapper(StoredMessage)
 
 
 BATCH = 1_000
@@ -217,13 +206,8 @@ async def save_sessions(transaction: Transaction, space: SpaceId, sessions: Sequ
     await transaction.run(
         Q["keep_sessions"],
         space=space,
-        callers=[each.caller for each in rows],
-        sessions=[each.session for each in rows],
-        heads=[each.head for each in rows],
-        links=[each.links for each in rows],
-        recent=[each.recent for each in rows],
-        parents=[each.parent for each in rows],
-        times=[each.at for each in rows],
+        **field_lists(rows, callers="caller", sessions="session", heads="head", links="links", recent="recent"),
+        **field_lists(rows, parents="parent", times="at"),
     )
     await _keep_blocks(transaction, space, sessions)
     for each in sessions:
@@ -238,18 +222,14 @@ async def _keep_blocks(transaction: Transaction, space: SpaceId, sessions: Seque
         if not each.rewritten
         for block in each.blocks
     }
-    placed = [blocks[key] for key in sorted(blocks)]
-    if placed:
+    if blocks:
+        owners, placed = zip(*(blocks[key] for key in sorted(blocks)), strict=True)
         await transaction.run(
             Q["keep_injections"],
             space=space,
-            callers=[each.caller for each, _ in placed],
-            sessions=[each.session for each, _ in placed],
-            anchors=[block.anchor for _, block in placed],
-            ids=[block.id for _, block in placed],
-            blocks=[block.text for _, block in placed],
-            notes=[json.dumps(block.notes) for _, block in placed],
-            times=[each.at for each, _ in placed],
+            **field_lists(owners, callers="caller", sessions="session", times="at"),
+            **field_lists(placed, anchors="anchor", ids="id", blocks="text"),
+            notes=[json.dumps(block.notes) for block in placed],
         )
 
 

@@ -7,8 +7,8 @@ ever, by purpose and by model. Calls without a known price are counted separatel
 enforces the limits.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
@@ -21,6 +21,7 @@ from festinger.ids import SessionId, SpaceId
 from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, build_endpoint, check_address
 from festinger.llm.ledger import CallTotals, ModelCall
 from festinger.llm.model import ModelPurpose
+from festinger.records import field_values, row_mapper
 from festinger.settings.vault import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
@@ -30,6 +31,7 @@ Q = queries_of("festinger.store")
 
 UNREADABLE = "unreadable, set again"
 MAX_NAME_CHARS = 200
+KNOWN_PROVIDERS = f"Known are {', '.join(f'`{provider}`' for provider in STORED_PROVIDERS)}."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +68,7 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
     """Store a model and seal its key."""
     name = new.model_name.strip()
     if new.provider not in STORED_PROVIDERS:
-        raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=_known())
+        raise BadInput(f"A model of `{new.provider}` cannot be added.", hint=KNOWN_PROVIDERS)
     if not 0 < len(name) <= MAX_NAME_CHARS:
         raise BadInput(f"The name of a model has 1 to {MAX_NAME_CHARS} characters.")
     await transaction.run(
@@ -83,14 +85,15 @@ async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) ->
 
 async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> list[StoredModel]:
     """Return all models of a space, oldest first."""
-    return [_stored(row, space, vault) for row in await store.all(Q["models"], space=space)]
+    return [
+        _stored_from_row({**row, "api_key": _shown(row["api_key"], _place(space, row["id"]), vault)})
+        for row in await store.all(Q["models"], space=space)
+    ]
 
 
 async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
     """Return the endpoint of this model, with its key. Raises `ProviderRefused` if the key cannot be read."""
-    row = await store.maybe(Q["find_model"], space=space, id=model)
-    if row is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    row = await store.one(Q["find_model"], _no_model(model), space=space, id=model)
     name = f"{row['provider']}:{row['model_name']}"
     try:
         key = vault.open(row["api_key"], _place(space, model)) if row["api_key"] else None
@@ -107,8 +110,7 @@ async def change_model_key(
 ) -> None:
     """Replace or remove the key of a model."""
     sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
-    if await transaction.maybe(Q["change_model_key"], space=space, id=model, api_key=sealed) is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    await transaction.one(Q["change_model_key"], _no_model(model), space=space, id=model, api_key=sealed)
 
 
 async def delete_model(
@@ -120,8 +122,11 @@ async def delete_model(
         raise ModelInUse(
             f"This model is in use for {purposes}.", purposes=[purpose.value for purpose in sorted(used_by)]
         )
-    if await transaction.maybe(Q["delete_model"], space=space, id=model) is None:
-        raise NotFound(f"There is no model `{model}` in this space.")
+    await transaction.one(Q["delete_model"], _no_model(model), space=space, id=model)
+
+
+def _no_model(model: UUID) -> NotFound:
+    return NotFound(f"There is no model `{model}` in this space.")
 
 
 def _place(space: SpaceId, model: UUID) -> SecretLocation:
@@ -137,15 +142,7 @@ async def _sealed(
     return vault.seal(SecretStr(secret.get_secret_value().strip()), place)
 
 
-def _stored(row: Mapping[str, Any], space: SpaceId, vault: Vault) -> StoredModel:
-    return StoredModel(
-        id=row["id"],
-        provider=ProviderName(row["provider"]),
-        model_name=row["model_name"],
-        base_url=row["base_url"],
-        created_at=row["created_at"],
-        api_key=_shown(row["api_key"], _place(space, row["id"]), vault),
-    )
+_stored_from_row = row_mapper(StoredModel)
 
 
 def _shown(sealed: str | None, place: SecretLocation, vault: Vault) -> str:
@@ -155,10 +152,6 @@ def _shown(sealed: str | None, place: SecretLocation, vault: Vault) -> str:
         return mask_secret(vault.open(sealed, place))
     except SecretUnreadable:
         return UNREADABLE
-
-
-def _known() -> str:
-    return "Known are " + ", ".join(f"`{provider}`" for provider in STORED_PROVIDERS) + "."
 
 
 DAY = timedelta(hours=24)
@@ -181,13 +174,7 @@ class SpendingTotals:
 
     def __add__(self, other: "SpendingTotals") -> "SpendingTotals":
         return SpendingTotals(
-            calls=self.calls + other.calls,
-            failed=self.failed + other.failed,
-            cost_usd=self.cost_usd + other.cost_usd,
-            unpriced=self.unpriced + other.unpriced,
-            tokens_in=self.tokens_in + other.tokens_in,
-            tokens_out=self.tokens_out + other.tokens_out,
-            tokens_cached=self.tokens_cached + other.tokens_cached,
+            **{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(self)}
         )
 
 
@@ -226,26 +213,9 @@ class StoredCallLedger:
         self._store = store
 
     async def record(self, call: ModelCall) -> None:
-        usage = call.usage
-        await self._store.run(
-            Q["record_call"],
-            space=call.caller.space,
-            id=call.id,
-            at=call.at,
-            agent=call.caller.agent,
-            session=call.caller.session,
-            purpose=call.purpose,
-            provider=call.provider,
-            model=call.model,
-            tokens_in=usage.tokens_in if usage else None,
-            tokens_out=usage.tokens_out if usage else None,
-            tokens_cached=usage.tokens_cached if usage else None,
-            cost_usd=call.cost_usd,
-            latency_ms=call.latency_ms,
-            ok=call.ok,
-            prompt_hash=call.prompt_hash,
-            job=call.caller.job,
-        )
+        used = dict.fromkeys(("tokens_in", "tokens_out", "tokens_cached"))
+        used |= field_values(call.usage) if call.usage else {}
+        await self._store.run(Q["record_call"], **{**used, **field_values(call.caller), **field_values(call)})
 
     async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
         return CallTotals(**await self._store.one(Q["tally_calls"], since=since, purpose=purpose))

@@ -54,13 +54,11 @@ async def log_requests(transaction: Transaction, space: SpaceId, requests: Seque
 
 
 async def find_request(store: Store, space: SpaceId, request: str) -> LoggedRequest:
-    row = await store.maybe(Q["find_request"], space=space, id=request)
-    if row is None:
-        raise NotFound(
-            f"There is no request `{request[:80]}` in the log.",
-            hint="Requests on chat routes are kept for `proxy.request_log_days`.",
-        )
-    return LoggedRequest(**row)
+    missing = NotFound(
+        f"There is no request `{request[:80]}` in the log.",
+        hint="Requests on chat routes are kept for `proxy.request_log_days`.",
+    )
+    return LoggedRequest(**await store.one(Q["find_request"], missing, space=space, id=request))
 
 
 async def list_requests(

@@ -19,6 +19,7 @@ import psutil
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.records import field_values
 from festinger.store.cache_invalidation import bump_version
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
@@ -64,10 +65,8 @@ async def load_spaces(store: Store) -> list[Space]:
 
 async def find_space(store: Store, name: str) -> Space:
     """Return the space with this name or id."""
-    row = await store.maybe(Q["find_space"], name=name)
-    if row is None:
-        raise NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
-    return Space(**row)
+    missing = NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
+    return Space(**await store.one(Q["find_space"], missing, name=name))
 
 
 async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
@@ -79,10 +78,8 @@ async def create_space(transaction: Transaction, name: str, *, at: datetime) -> 
 
 async def rename_space(transaction: Transaction, space: SpaceId, *, name: str) -> Space:
     """Rename a space; its id stays."""
-    row = await transaction.maybe(Q["rename_space"], space=space, name=check_space_name(name))
-    if row is None:
-        raise NotFound(f"There is no space `{space}`.")
-    return Space(**row)
+    missing = NotFound(f"There is no space `{space}`.")
+    return Space(**await transaction.one(Q["rename_space"], missing, space=space, name=check_space_name(name)))
 
 
 async def delete_space(
@@ -95,9 +92,7 @@ async def delete_space(
     """
     if space == MAIN_SPACE:
         raise Refused("`main` cannot be deleted: everything that names no space lives in it.")
-    name = await transaction.maybe(Q["lock_space"], space=space)
-    if name is None:
-        raise NotFound(f"There is no space `{space}`.")
+    name = await transaction.one(Q["lock_space"], NotFound(f"There is no space `{space}`."), space=space)
     if typed_name != name["name"]:
         raise Refused("The name that was typed is not that of the space.", hint="Type it exactly.")
     before = await transaction.value(Q["rows_deleted"])
@@ -132,8 +127,7 @@ class ConfigRow:
 
 async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
     """Return all rows, or those of one space."""
-    rows = await store.all(Q["config_rows"], space=space)
-    return [ConfigRow(**row) for row in rows]
+    return [ConfigRow(**row) for row in await store.all(Q["config_rows"], space=space)]
 
 
 async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
@@ -217,24 +211,15 @@ def is_alive(run: ProcessRun) -> bool:
 async def begin_run(transaction: Transaction, run: ProcessRun, *, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """Record that a process begins; return newly found crashed runs of this machine, each reported once."""
     rows = await transaction.all(Q["lock_unfinished_runs"], host=run.host)
-    crashed = [before for before in map(_run, rows) if not is_alive(before)]
+    crashed = [before for before in (ProcessRun(**row) for row in rows) if not is_alive(before)]
     await transaction.run(Q["mark_crashed"], ids=[before.id for before in crashed])
-    await transaction.run(
-        Q["begin_run"],
-        id=run.id,
-        door=run.door,
-        version=run.version,
-        host=run.host,
-        pid=run.pid,
-        at=run.started_at,
-        pins=list(run.pins),
-    )
+    await transaction.run(Q["begin_run"], **{**field_values(run), "pins": list(run.pins)})
     return crashed
 
 
 async def find_pinning_runs(store: Store, key: str, *, host: str, is_alive: IsAlive = is_alive) -> list[ProcessRun]:
     """Return the processes that pin a setting; those of this machine only if they are still alive."""
-    found = [_run(row) for row in await store.all(Q["runs_that_pin"], key=key)]
+    found = [ProcessRun(**row) for row in await store.all(Q["runs_that_pin"], key=key)]
     return [run for run in found if run.host != host or is_alive(run)]
 
 
@@ -246,13 +231,9 @@ async def end_run(store: Store, run: UUID, *, at: datetime) -> None:
 async def latest_crash(store: Store, *, since: datetime) -> ProcessRun | None:
     """Return the last run that began after `since` and crashed, for `doctor`."""
     row = await store.maybe(Q["latest_crash"], since=since)
-    return _run(row) if row else None
+    return ProcessRun(**row) if row else None
 
 
 async def load_run_summary(store: Store, *, now: datetime) -> RunSummary:
     """Return the totals over all runs at `now`; overlapping runs each count in full."""
     return RunSummary(**await store.one(Q["sum_runs"], now=now))
-
-
-def _run(row: dict[str, object]) -> ProcessRun:
-    return ProcessRun(**row)  # type: ignore[arg-type]
