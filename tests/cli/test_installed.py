@@ -93,12 +93,17 @@ def pip(installed: Installation) -> Iterator[None]:
     (installed.borrowed / "pip").unlink()
 
 
-def test_the_wheel_holds_every_file_of_the_package_and_nothing_else(installed: Installation):
+def test_the_wheel_holds_every_file_of_the_package_and_the_docs_and_nothing_else(installed: Installation):
     source = {str(path.relative_to(ROOT / "src")) for path in tracked_files() if path.is_relative_to(ROOT / "src")}
+    docs = {f"festinger/{path.relative_to(ROOT)}" for path in tracked_files() if path.is_relative_to(ROOT / "docs")}
+    shown = installed.run(
+        "python", "-c", "from festinger.web.pages.docs import *; print(len(list_docs()), render_doc('howto/chat')[:3])"
+    )
     with zipfile.ZipFile(installed.wheel) as wheel:
         held = {name for name in wheel.namelist() if not name.startswith("festinger-")}
 
-    assert held == source
+    assert held == source | docs
+    assert shown.stdout == f"{len([path for path in docs if path.endswith('.md')])} <h1\n"
     assert {Path(name).suffix for name in held} >= {".safetensors", ".sql", ".html", ".css", ".toml", ".jsonl", ".lock"}
 
 

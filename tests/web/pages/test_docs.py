@@ -4,8 +4,6 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from hatchling.builders.wheel import WheelBuilder
-from tests.architecture.source import ROOT
 from tests.web.deps import Desk, deps
 
 from festinger.web.pages.docs import DOCS, list_docs, search_docs
@@ -105,11 +103,3 @@ async def test_words_are_found_where_they_are_written_and_a_title_counts_most(da
     assert "<script>alert" not in hostile.text
     assert "No page has all of these words." in hostile.text
     assert search_docs("") == []
-
-
-def test_the_wheel_has_every_page_and_picture():
-    packed = {each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()}
-    ours = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*") if path.is_file()}
-
-    assert {f"festinger/docs/{path}" for path in ours} <= packed
-    assert "festinger/web/templates/docs.html" in packed
