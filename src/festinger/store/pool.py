@@ -20,7 +20,7 @@ import psycopg_pool
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from festinger.errors import FestingerError, NotFound
+from festinger.errors import FestingerError, NotFound, StoreDown
 from festinger.observability.metrics import STORE_POOL_SIZE, STORE_POOL_WAITING, STORE_SECONDS
 from festinger.settings.tree import StoreSettings
 from festinger.store.connection import (
@@ -200,18 +200,22 @@ class Store:
         limit = (self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms) / 1000
         with translate_store_errors():
             connection = await self._take_silent(limit)
-        if connection is None:
-            async with self.transaction(hot=hot) as transaction:
-                return await transaction.all(query, **parameters)
-        try:
-            with _inside():
-                # The session has the limit of other statements; the tighter one is kept here.
-                async with asyncio.timeout(limit if hot else None):
-                    return await Transaction(connection, limit=limit).all(query, **parameters)
-        except TimeoutError as error:
-            raise build_too_slow() from error
-        finally:
-            await self.pool.putconn(connection)
+        if connection is not None:
+            try:
+                with _inside():
+                    # The session has the limit of other statements; the tighter one is kept here.
+                    async with asyncio.timeout(limit if hot else None):
+                        return await Transaction(connection, limit=limit).all(query, **parameters)
+            except TimeoutError as error:
+                raise build_too_slow() from error
+            except StoreDown:
+                # A connection that its server ended just now: what only reads is asked again on another one.
+                if not (connection.closed and query.sql.startswith("select")):
+                    raise
+            finally:
+                await self.pool.putconn(connection)
+        async with self.transaction(hot=hot) as transaction:
+            return await transaction.all(query, **parameters)
 
     async def maybe(self, query: Query, *, hot: bool = False, **parameters: Any) -> DictRow | None:
         return next(iter(await self.all(query, hot=hot, **parameters)), None)
