@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from wordfreq import lossy_tokenize
 from wordfreq.numbers import digit_freq, smash_numbers
+from wordfreq.tokens import lossy_tokenize
 
 from festinger.judge.rules.slots import find_verb
 from festinger.judge.rules.words import read_lines
