@@ -22,6 +22,7 @@ UNPLANNED = {
     "jobs.listen_send": "turns hearing on",
     "jobs.listen_sleep": "turns hearing on",
     "memory.size_up": "looks at tables for later plans",
+    "store.begin_limited": "begins a transaction",
     "store.begin_snapshot": "sets the isolation of a transaction",
     "store.change_role": "changes a role",
     "store.close_database": "changes who may enter a database",

@@ -27,6 +27,7 @@ STATEMENT = re.compile(
 COMPOSERS = {
     "src/festinger/store/erasure.py": "names of tables and columns out of the catalogue, quoted",
     "src/festinger/store/embedded/server.py": "passwords of roles in a place that takes no parameter, quoted",
+    "src/festinger/store/pool.py": "limits of a transaction in places that take no parameter, quoted",
     "src/festinger/store/vectors.py": "names of indexes and models in places that take no parameter, quoted",
 }
 """Modules that put something into a named query, with the reason."""
