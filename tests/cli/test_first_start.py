@@ -65,10 +65,10 @@ def test_two_doors_share_a_home_that_was_empty_and_what_they_learned_outlives_th
 async def test_the_library_starts_a_database_that_its_handles_share_and_stops_it(
     first_time: Shell, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("HOME", str(first_time.home))
+    for name, value in first_time.environment.items():
+        monkeypatch.setenv(name, value)
     home = Path(first_time.environment["FESTINGER_HOME"])
-    settings = {"home": str(home), "secrets.key_file": str(first_time.home / "key"), "embedding.model": "none:"}
-    async with festinger.open(settings) as one, festinger.open(settings) as two:
+    async with festinger.open() as one, festinger.open() as two:
         await one.learn("The server has 32 GB")
         shared = await two.recall("How many GB has the server?")
         life = (await two.status())["life"]
