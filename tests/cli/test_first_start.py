@@ -10,6 +10,7 @@ import pytest
 from tests.cli.shell import Shell, patiently
 from tests.store.homes import account, reachable_folder
 
+import festinger
 from festinger.clock import system_stopwatch
 from festinger.store.embedded import cluster
 from festinger.store.paths import Layout
@@ -59,3 +60,21 @@ def test_two_doors_share_a_home_that_was_empty_and_what_they_learned_outlives_th
     assert "Starting the embedded database" in again.err
     assert first_time.real("status", "--json").json["life"]["crashes"] == 0
     asyncio.run(cluster.stop_server(Layout(home=home), stopwatch=system_stopwatch))
+
+
+@pytest.mark.requirement("U-02")
+@pytest.mark.postgres
+async def test_the_library_starts_a_database_that_its_handles_share_and_stops_it(
+    first_time: Shell, monkeypatch: pytest.MonkeyPatch
+):
+    for name, value in first_time.environment.items():
+        monkeypatch.setenv(name, value)
+    home = Path(first_time.environment["FESTINGER_HOME"])
+    async with festinger.open() as one, festinger.open() as two:
+        await one.learn("The server has 32 GB")
+        shared = await two.recall("How many GB has the server?")
+        life = (await two.status())["life"]
+
+    assert [each.text for each in shared.items] == ["The server has 32 GB"]
+    assert life["crashes"] == 0
+    assert wait_until_stopped(home)

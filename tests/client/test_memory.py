@@ -19,12 +19,14 @@ from festinger.settings.tree import EmbeddingSettings, SecretsSettings, Settings
 FIRST = ask("select id from event where name = 'setting_changed' order by seq")
 
 
+@pytest.mark.requirement("U-02")
 async def test_settings_may_be_a_mapping(database_url: str, tmp_path: Path):
     async with festinger.open({**given(tmp_path), "llm.max_parallel": 7}, database=database_url) as memory:
         assert memory._app.settings.now.llm.max_parallel == 7
         assert (memory.space, memory.agent, memory.session) == ("main", "default", None)
 
 
+@pytest.mark.requirement("U-02")
 async def test_settings_may_be_a_value_with_its_secrets(database_url: str, tmp_path: Path):
     settings = Settings(
         database_url=SecretStr(database_url),
@@ -36,6 +38,7 @@ async def test_settings_may_be_a_value_with_its_secrets(database_url: str, tmp_p
         assert (await memory.status())["health"]["jobs"]["dead"] == 0
 
 
+@pytest.mark.requirement("U-02")
 @pytest.mark.parametrize("kind", [str, Path])
 async def test_settings_may_be_the_path_of_a_file(kind: type, database_url: str, tmp_path: Path):
     file = tmp_path / "mine.yaml"
@@ -47,6 +50,7 @@ async def test_settings_may_be_the_path_of_a_file(kind: type, database_url: str,
         assert memory._app.settings.now.llm.max_parallel == 8
 
 
+@pytest.mark.requirement("U-02")
 @pytest.mark.parametrize(
     ("settings", "error"),
     [
@@ -71,6 +75,7 @@ async def test_an_unknown_space_fails_on_entering(database_url: str, tmp_path: P
             pass
 
 
+@pytest.mark.requirement("U-02")
 def test_used_without_async_with_it_says_how_to_write_it():
     with pytest.raises(BadInput) as refused:
         festinger.open().status  # noqa: B018 - being asked for is the mistake

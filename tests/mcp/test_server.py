@@ -124,7 +124,7 @@ async def test_what_is_wrong_comes_as_a_tool_error_with_code_and_hint(
     assert not fine.is_error
 
 
-@pytest.mark.requirement("I-13")
+@pytest.mark.requirement("I-13", "H-47")
 async def test_a_reviewers_key_has_no_say_over_mcp(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path) as at:
         key = await make_key(at, AccessRole.REVIEWER)

@@ -48,6 +48,26 @@ async def test_what_was_recalled_and_then_forgotten_is_nowhere_although_no_worke
         assert await places_of(store, "heirloom") == []
 
 
+@pytest.mark.requirement("F-93")
+async def test_what_one_process_forgets_another_that_has_just_recalled_it_neither_finds_nor_learns(
+    database_url: str, tmp_path: Path
+):
+    async with (
+        festinger.open(given(tmp_path), database=database_url) as here,
+        festinger.open(given(tmp_path), database=database_url) as there,
+    ):
+        kept = (await here.learn("The heirloom clock is in the attic.")).memory
+        assert kept is not None
+        before = await there.recall("where is the heirloom clock?")
+        await here.forget(kept.id)
+        after = await there.recall("where is the heirloom clock?")
+        shown = await there.recollect("where is the heirloom clock?")
+        again = await there.learn("The heirloom clock is in the attic.", origin="model")
+
+        assert [item.id for item in before.items] == [kept.id]
+        assert (after.items, "heirloom" in shown.text, again.reasons) == ((), False, ("forgotten",))
+
+
 @pytest.mark.requirement("H-93")
 async def test_what_was_proposed_because_of_something_forgotten_loses_its_words_and_keeps_its_counters(
     database_url: str, tmp_path: Path

@@ -106,7 +106,7 @@ def as_tool(told: Answers) -> Answers:
     }
 
 
-@pytest.mark.requirement("I-10")
+@pytest.mark.requirement("I-10", "R-02")
 async def test_the_same_answer_everywhere(database_url: str, tmp_path: Path):
     interfaces: dict[str, Callable[[Stage, str, Path], Awaitable[Answers]]] = {
         "library": by_library,

@@ -1,5 +1,6 @@
 """Who may do what: every route, every kind of caller, from here and from beyond."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,10 +18,19 @@ from tests.web.deps import deps
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.supervisor import Supervisor
-from festinger.store.repositories.auth import AccessRole, ApiKey
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token
 from festinger.web.app import all_routes, build_admin_app
-from festinger.web.auth import SCOPES, AccessScope, CallerIdentity, is_local_caller, presented_key
-from festinger.web.route import AdminCall, json_response
+from festinger.web.auth import (
+    COOKIE,
+    READING,
+    SCOPES,
+    TOKEN_HEADER,
+    AccessScope,
+    CallerIdentity,
+    is_local_caller,
+    presented_key,
+)
+from festinger.web.route import AdminCall, AdminRoute, json_response
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -301,15 +311,23 @@ async def find_key(secret: str) -> ApiKey | None:
     return ApiKey(space=EVERY_SPACE, id=UUID(int=1), name=name, role=AccessRole(name), agent=None, created_at=MONDAY)
 
 
+async def find_session(cookie: str) -> LoginSession | None:
+    return LoginSession(space=EVERY_SPACE, id=UUID(int=2), name="ann", role=AccessRole(cookie), seen_at=MONDAY)
+
+
 async def stub(_call: AdminCall) -> Response:
     return json_response({"let": "in"})
 
 
-def pages(folder: Path, **flags: Any) -> Any:
-    """Every route as it stands, but with nothing behind it."""
+WRITES = [route for route in all_routes() if route.method not in READING]
+
+
+def pages(folder: Path, routes: Sequence[AdminRoute] = (), **flags: Any) -> Any:
+    """Every route as it stands, or these, but with nothing behind it."""
     supervisor = Supervisor(settings_of(None, folder, **flags), lambda: None)  # type: ignore[arg-type,return-value]
     supervisor.find_key = find_key  # type: ignore[method-assign]
-    return build_admin_app(supervisor, [replace(route, endpoint=stub) for route in all_routes()])
+    supervisor.find_session = find_session  # type: ignore[method-assign]
+    return build_admin_app(supervisor, [replace(route, endpoint=stub) for route in routes or all_routes()])
 
 
 def example(path: str) -> str:
@@ -340,6 +358,41 @@ async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(m
 
     seen = (await ask(app, method, example(path))).status
     assert seen == MATRIX[ROWS[method, path]][BEYOND][0]
+
+
+@pytest.mark.requirement("F-67")
+@pytest.mark.parametrize(
+    ("forged", "status"),
+    [
+        ({}, IN),
+        ({TOKEN_HEADER: ""}, NO_RIGHT),
+        ({TOKEN_HEADER: form_token("another")}, NO_RIGHT),
+        ({"origin": ""}, NO_RIGHT),
+        ({"origin": "null"}, NO_RIGHT),
+        ({"origin": "http://localhost:3000"}, NO_RIGHT),
+        ({"origin": "http://localhost:3000", "content-type": "text/plain"}, NO_RIGHT),
+    ],
+    ids=["our page", "no token", "another session's token", "no origin", "frame", "other site", "plain text form"],
+)
+async def test_no_write_route_takes_a_request_that_another_page_had_a_browser_send(
+    forged: dict[str, str], status: int, tmp_path: Path
+):
+    app, seen = pages(tmp_path), {}
+    for route in WRITES:
+        role = next((role for role in AccessRole if route.scope in SCOPES[role]), AccessRole.REVIEWER)
+        own = {"cookie": f"{COOKIE}={role}", "origin": "http://localhost:11435", TOKEN_HEADER: form_token(role)}
+        got = await ask(app, route.method, example(route.path), headers={**own, **forged}, caller=BEYOND)
+        seen[route.method, route.path] = got.status
+
+    assert seen == dict.fromkeys(seen, status)
+
+
+@pytest.mark.requirement("F-67")
+async def test_no_write_route_answers_to_a_link(tmp_path: Path):
+    app = pages(tmp_path, WRITES)
+    seen = {(await ask(app, "GET", example(route.path), key="fst_reviewer")).status for route in WRITES}
+
+    assert seen == {404}
 
 
 @pytest.mark.requirement("U-13")

@@ -169,6 +169,6 @@ def _of(query: Query, column: TextColumn) -> Query:
 
 
 async def vacuum(store: Store) -> None:
-    """Vacuum, so that nothing of the erased rows is left in the files."""
+    """Give back the space of erased rows; their bytes may stay in a page until it is written over."""
     async with store.apart() as connection:
         await connection.execute(Q["vacuum_everything"].sql)

@@ -26,7 +26,7 @@ _HEX = re.compile(r"(?<![a-z0-9])(?:0x)?(?=[a-f]*+\d)[0-9a-f]{8,}+")
 _BASE64 = re.compile(r"(?<![a-z0-9])(?=[a-z]*+\d)[a-z0-9]{24,}+")
 _URL_SAFE = re.compile(r"[a-z0-9_-]{24,}")
 _MIXED = re.compile(r"[a-z]\d|\d[a-z]")
-_REDACTED = re.compile(re.escape(MARK.decode()) + r"[^\]]*\]")
+_REDACTED = re.compile(re.escape(MARK.decode()) + r"[^\[\]]*\]")
 
 _MIXED_AT_LEAST = 4
 """Transitions between letters and digits; names of things have fewer."""

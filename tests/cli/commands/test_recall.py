@@ -7,6 +7,7 @@ HARBOUR = "The harbour office of Lisgate opens at 0730"
 CUE = "when does the harbour office open?"
 
 
+@pytest.mark.requirement("R-02")
 def test_a_cue_brings_what_is_remembered_or_says_that_nothing_is(shell: Shell):
     shell("learn", HARBOUR)
 
@@ -29,6 +30,7 @@ def test_a_tag_is_a_word_to_find_it_by(shell: Shell):
     assert shell("recall", "plumbers?").out.startswith("nothing relevant remembered (")
 
 
+@pytest.mark.requirement("R-02")
 def test_options_say_of_what_kind_with_which_tag_and_of_when(shell: Shell):
     shell("learn", HARBOUR, "--tag", "customs")
 

@@ -107,6 +107,27 @@ def test_an_export_is_the_same_bytes_twice_and_is_learnt_again_elsewhere(shell: 
     }
 
 
+@pytest.mark.requirement("F-93")
+def test_an_old_export_does_not_bring_back_what_was_forgotten(shell: Shell, tmp_path: Path):
+    file, chats = tmp_path / "before.jsonl", tmp_path / "conversations.json"
+    then = talk("Bees", node("u", None, "user", f"The server has 16 GB. {BEES}."), current="u")
+    chats.write_text(json.dumps([then]))
+    id_ = shell("learn", BEES, "--json").json["memory"]["id"]
+    shell("export", str(file))
+    erased = shell("forget", id_, "--reason", "she asked", "--yes")
+    told = shell("import", "jsonl", str(file), "--json").json
+    shell("import", "chatgpt", str(chats))
+    left = [each["content"] for each in shell("memories", "--status", "all", "--json").json]
+    found = shell("recall", "What does Ann keep?").out
+    anew = shell("learn", BEES, "--json").json["action"]
+
+    assert erased.code == 0
+    assert told["counts"] == {"refused": 1}
+    assert left == ["The server has 16 GB"]
+    assert "bees" not in found
+    assert anew == "stored"
+
+
 def test_an_import_says_the_same_at_a_server(shell: Shell, tmp_path: Path):
     file = tmp_path / "conversations.json"
     file.write_text(json.dumps([CHAT]))

@@ -40,7 +40,7 @@ async def kept(store: Store) -> list[tuple[str, str]]:
     return [(row["title"], row["summary"]) for row in found]
 
 
-@pytest.mark.requirement("M-81")
+@pytest.mark.requirement("M-81", "F-93")
 async def test_a_summary_in_other_words_is_written_anew_and_so_is_its_memory(store: Store, tmp_path: Path):
     mind = Mind(store)
     words = " ".join([PARAPHRASE, "and", *["the house is painted in May"] * 18])

@@ -246,7 +246,7 @@ async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_
     [("model", True), ("document", True), ("tool", True), ("person", False)],
     ids=["model", "import of a page", "tool", "replay of what a person said"],
 )
-@pytest.mark.requirement("M-83")
+@pytest.mark.requirement("M-83", "F-93")
 async def test_it_does_not_come_back_by_itself(store: Store, tmp_path: Path, origin: str, asked: bool):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -261,7 +261,7 @@ async def test_it_does_not_come_back_by_itself(store: Store, tmp_path: Path, ori
     assert await texts(store) == []
 
 
-@pytest.mark.requirement("M-83")
+@pytest.mark.requirement("M-83", "F-93")
 async def test_a_person_who_says_it_anew_lifts_the_ban(store: Store, tmp_path: Path):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
@@ -293,7 +293,7 @@ async def test_a_ban_holds_in_its_own_space_alone(store: Store, tmp_path: Path):
     assert there.action is Action.STORED
 
 
-@pytest.mark.requirement("X-38")
+@pytest.mark.requirement("X-38", "F-93")
 async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     """The rows are there again, as after a restore; the ledger is not part of it."""
     mind, ledger = Mind(store), ledger_in(tmp_path)

@@ -31,7 +31,7 @@ async def forget_it(app: App) -> dict[str, int]:
     return dict(plan.rows)
 
 
-@pytest.mark.requirement("M-82", "M-83")
+@pytest.mark.requirement("M-82", "M-83", "F-93")
 async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotten(database_url: str, tmp_path: Path):
     hands = Hands()
     async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=fixed_tools(hands)) as app:

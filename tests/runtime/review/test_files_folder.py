@@ -90,7 +90,7 @@ async def test_a_person_decides_by_editing_a_file_that_has_lain_still(database_u
         assert person.sheet(other).exists()
 
 
-@pytest.mark.requirement("H-84")
+@pytest.mark.requirement("H-84", "H-47")
 async def test_what_is_not_understood_or_not_proved_is_said_on_the_sheet_which_stays(database_url: str, tmp_path: Path):
     async with approving(database_url, tmp_path) as at:
         person = Person(at)

@@ -124,7 +124,7 @@ async def test_a_signed_verdict_of_a_known_author_is_taken_once(database_url: st
         assert row == {"author": "Eve", "channel": "webhook", "channel_ref": "m-1", "note": "It is fixed."}
 
 
-@pytest.mark.requirement("H-83")
+@pytest.mark.requirement("H-83", "H-47")
 async def test_whoever_cannot_sign_or_is_not_known_decides_nothing(database_url: str, tmp_path: Path):
     async with told(database_url, tmp_path) as at:
         proposal = await at.propose(ProposalType.ADVICE, {})

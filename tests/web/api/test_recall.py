@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pytest
 from tests.web.api.test_outcomes import post, remembered
 from tests.web.deps import deps
 
@@ -15,6 +16,7 @@ from festinger.web.api.recall import RecallApiRequest
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 
 
+@pytest.mark.requirement("R-02")
 def test_a_request_takes_the_names_and_the_defaults_of_the_library():
     library = inspect.signature(Memory.recall).parameters
     taken = RecallApiRequest.model_fields
@@ -24,6 +26,7 @@ def test_a_request_takes_the_names_and_the_defaults_of_the_library():
         assert (name, taken[name].default or None) == (name, library[name].default or None)
 
 
+@pytest.mark.requirement("R-02")
 async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: str, tmp_path: Path) -> None:
     async with deps(database_url, tmp_path) as at:
         one = await remembered(at, HARBOUR)
@@ -58,6 +61,7 @@ async def test_a_recall_is_answered_listed_told_and_asked_again(database_url: st
     assert (again.status, again.json["changed"]) == (200, [])
 
 
+@pytest.mark.requirement("R-02")
 async def test_what_cannot_be_meant_is_refused_by_its_code(database_url: str, tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [
         {"cue": " "},

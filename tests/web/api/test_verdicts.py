@@ -37,7 +37,7 @@ async def test_each_verdict_does_what_it_says_and_leaves_one_row(database_url: s
         assert rows["reject"]["note"] == "We tried it."
 
 
-@pytest.mark.requirement("U-13")
+@pytest.mark.requirement("U-13", "H-47")
 async def test_nobody_but_a_reviewer_decides_whatever_the_body_says_and_each_try_is_written_down(
     database_url: str, tmp_path: Path
 ):

@@ -28,6 +28,7 @@ async def enter(
     return await at.ask("POST", "/admin/login", key=None, body=body, headers=headers, caller=caller)
 
 
+@pytest.mark.requirement("F-67")
 async def test_a_link_opens_the_console_once(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
         link = await at.app.logins.invite("ann")
@@ -60,6 +61,7 @@ async def test_a_link_ends_after_its_minutes_and_a_session_after_its_idle_hours(
     assert (still.status, kept_by_use.status, ended.status) == (200, 200, 401)
 
 
+@pytest.mark.requirement("F-67")
 async def test_five_wrong_tries_make_a_pause_of_a_minute(database_url: str, tmp_path: Path):
     hands = Hands()
     async with deps(database_url, tmp_path, tools=fixed_tools(hands)) as at:
@@ -75,6 +77,7 @@ async def test_five_wrong_tries_make_a_pause_of_a_minute(database_url: str, tmp_
         assert [event.payload["count"] for event in refused] == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.requirement("F-67")
 async def test_a_session_ends_with_its_key_and_when_its_person_leaves(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
         by_key, by_link = await visitor_with_key(at, AccessRole.REVIEWER), await visitor(at)
@@ -173,6 +176,7 @@ async def test_a_page_in_a_browser_changes_nothing_without_a_session(header: str
     assert (page.status, program.status, reading.status) == (401, 201, 200)
 
 
+@pytest.mark.requirement("F-67")
 async def test_logging_in_is_not_taken_from_another_site(database_url: str, tmp_path: Path):
     async with deps(database_url, tmp_path) as at:
         link = await at.app.logins.invite("ann")

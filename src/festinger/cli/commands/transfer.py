@@ -87,7 +87,8 @@ async def import_memories(
     new = [each for each in found if (each[1].get("source"), each[1].get("text")) not in known]
     if len(new) < len(found):
         context.say(f"{len(found) - len(new)} were imported before and are left out.")
-    return await learn_statements(context, new, total=len(new), source=source)
+    statements = [(number, {**each, "imported": True} if "text" in each else each) for number, each in new]
+    return await learn_statements(context, statements, total=len(new), source=source)
 
 
 def _read_statements(format: ImportFormat, path: Path, more: Document) -> Iterator[tuple[int, Document]]:  # noqa: A002

@@ -116,7 +116,7 @@ def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
 
 def is_relearn_request(statement: Statement) -> bool:
     """Whether a person deliberately states it, which lifts a ban."""
-    return statement.origin is Origin.PERSON and statement.request.asked
+    return statement.origin is Origin.PERSON and statement.request.asked and not statement.request.imported
 
 
 async def has_bans_since(store: Store, space: SpaceId, since: datetime) -> bool:

@@ -120,7 +120,7 @@ class LearnRequest:
     asked: bool = True
     """Whether somebody asked to learn this, as opposed to a job that read it somewhere."""
     imported: bool = False
-    """Whether the owner imported a document: its size never counts as a burst."""
+    """Whether its owner imported it: its size never counts as a burst, and it brings back nothing that was forgotten."""
     episode_id: UUID | None = None
     turn_id: UUID | None = None
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)

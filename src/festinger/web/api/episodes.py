@@ -29,8 +29,10 @@ from festinger.memory.episodes.store import (
     page_episodes,
     update_episode,
 )
+from festinger.memory.erasure.erase import strip_forgotten_sentences
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
+from festinger.runtime.erasure import ledger_of
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
@@ -119,7 +121,8 @@ async def post_episode(call: AdminCall) -> Response:
 async def import_episode(call: AdminCall) -> Response:
     """Take in a conversation held elsewhere, at the times of its turns; what a person said in it is learned.
 
-    A turn that was imported before is left as it is, and teaches nothing again.
+    A turn that was imported before is left as it is, and teaches nothing again. What was forgotten since it was said
+    is left out.
     """
     body, deps = await call.body(ImportEpisodeRequest), call.app.memory.deps
     scope = Scope(space=call.space, agent=agent_of(call), session=SessionId(body.session))
@@ -127,7 +130,11 @@ async def import_episode(call: AdminCall) -> Response:
     for said in body.turns:
         at = min(aware(said.at), deps.clock()) if said.at else deps.clock()
         then = replace(deps, clock=partial(_at, at))
-        added = await append_turn(then, scope, said.role, said.content, turn_id=said.id, at=at)
+        async with call.app.store.transaction() as transaction:
+            [left] = await strip_forgotten_sentences(
+                transaction, ledger_of(call.app), call.space, [said.content], since=at
+            )
+        added = await append_turn(then, scope, said.role, left, turn_id=said.id, at=at)
         if added.turn is None:
             continue
         episode = added.episode

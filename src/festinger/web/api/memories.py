@@ -75,6 +75,7 @@ class LearnStatementRequest(ApiInput):
     immutable: bool = False
     key: str | None = None
     wait: Annotated[float, Field(ge=0.0, le=LONGEST_WAIT)] = 0.0
+    imported: bool = False
 
 
 @ROUTES.add("POST", MEMORIES, AccessScope.WRITE)
@@ -138,9 +139,9 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
     sources = [await resolve_memory_id(call.app.memory.deps, call.space, each) for each in body.derived_from]
     origin = origin_of(call, body.origin)
     return LearnRequest(
-        **body.model_dump(exclude={"origin", "derived_from", "key"}),
+        **body.model_dump(exclude={"origin", "derived_from", "key", "imported"}),
         origin=origin,
-        imported=origin is Origin.DOCUMENT,  # only a person may claim this
+        imported=is_person(call) and (body.imported or origin is Origin.DOCUMENT),
         derived_from=tuple(sources),
         key=key,
     )
