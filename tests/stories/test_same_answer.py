@@ -79,7 +79,8 @@ async def by_command(at: Stage, key: str, home: Path) -> Answers:
     found = await run("recall", CUE)
     again = await run("learn", LATER)
     whys = await run("why", first["memory"]["id"])
-    return {"learn": first, "recall": found, "contradict": again, "why": whys}
+    observed = await run("observe", found["id"], "--dismissed", found["items"][0]["id"][:18])
+    return {"learn": first, "recall": found, "observe": observed, "contradict": again, "why": whys}
 
 
 async def by_mcp(at: Stage, key: str, home: Path) -> Answers:
@@ -123,7 +124,7 @@ async def test_the_same_answer_everywhere(database_url: str, tmp_path: Path):
     library, mcp = told["library"], told.pop("mcp")
     for name in library:
         assert (name, told["rest"][name]) == (name, library[name])
-    assert told["command"] == {name: each for name, each in library.items() if name != "observe"}
+        assert (name, told["command"][name]) == (name, library[name])
     shown = as_tool(library)
     assert (mcp["learn"]["action"], mcp["learn"]["said"]) == shown["learn"]
     assert (mcp["contradict"]["action"], mcp["contradict"]["said"]) == shown["contradict"]

@@ -1,4 +1,4 @@
-"""`festinger recall` and `festinger brief`: what is recalled for a cue, and what is known of a topic."""
+"""`festinger recall`, `observe` and `brief`: what is recalled, what became of it, and what is known of a topic."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,6 +16,7 @@ SHOWN_CHARS = 100
 
 def register(app: typer.Typer) -> None:
     command(app, "recall", may_ask_server=True)(recall)
+    command(app, "observe", may_ask_server=True)(observe)
     command(app, "brief", may_ask_server=True)(brief)
 
 
@@ -46,6 +47,40 @@ async def recall(
     context.show(found, table=table if found["items"] else None, text=nothing)
     if found["degraded"]:
         context.say(f"Searched without {', '.join(found['degraded'])}.")
+    if explain and found["items"]:
+        context.say(f"What became of it: festinger observe {found['id']} --used ID")
+
+
+Ids = list[str] | None
+
+
+async def observe(
+    context: CommandContext,
+    recall: Annotated[str, typer.Argument(help="The id of the recall, from `recall --explain` or `--json`.")],
+    acted: Annotated[Ids, typer.Option("--acted", help="A memory that was acted upon; may be repeated.")] = None,
+    used: Annotated[Ids, typer.Option("--used", help="One that helped with the answer.")] = None,
+    dismissed: Annotated[Ids, typer.Option("--dismissed", help="One that did not help.")] = None,
+    contradicted: Annotated[Ids, typer.Option("--contradicted", help="One that turned out wrong.")] = None,
+) -> None:
+    """Say what became of recalled memories; what is not named is deferred.
+
+    Example: festinger observe 018f3a5e-7b21-7c3d-8e4f-5a6b7c8d9e0f --used 018f3a5e-7b21
+    """
+    given = {"acted": acted, "used": used, "dismissed": dismissed, "contradicted": contradicted}
+    async with open_client(context, find=True) as client:
+        outcomes = {
+            (await client.ask("GET", path_to("memories", each), **client.as_agent))["id"]: name
+            for name, ids in given.items()
+            for each in ids or ()
+        }
+        body = {"recall": recall, "outcomes": outcomes}
+        done = await client.ask("POST", path_to("outcomes"), body=body, **client.as_agent)
+    rows = (
+        (each[:SHORT_ID], effect["outcome"], "{:.2f} → {:.2f}".format(*effect["confidence"]))
+        for each, effect in done["effects"].items()
+    )
+    table = context.table(("id", "outcome", "confidence"), rows) if done["effects"] else None
+    context.show(done, table=table, text="Nothing moved.")
 
 
 async def brief(
