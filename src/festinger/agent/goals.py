@@ -63,7 +63,8 @@ _GIVEN_UP = re.compile(
     re.IGNORECASE,
 )
 _NOT_YET = re.compile(r"\b(?:not|never|almost|nearly|hope|will|when|once|if|until)\b|n't\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]{4,}|\w*\d\w*")
+_WORD = re.compile(r"\w+")
+SHORTEST_WORD = 4
 _NOT_OF_A_GOAL = frozenset({"goal", "want", "like", "plan", "intend", "trying", "hoping", "planning", "aiming", "help"})
 
 
@@ -100,7 +101,8 @@ def settles(sentence: str, goal: str) -> GoalState | None:
 
 
 def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.casefold())) - FUNCTION_WORDS - _NOT_OF_A_GOAL
+    words = {word for word in _WORD.findall(text.casefold()) if len(word) >= SHORTEST_WORD or not word.isalpha()}
+    return words - FUNCTION_WORDS - _NOT_OF_A_GOAL
 
 
 def _is_alike(one: str, other: str) -> bool:
