@@ -22,7 +22,7 @@ FAMILIES = {
     "status": ("status", "What waits, what died, what it cost, how long it has lived."),
     "doctor": ("status", "Check every part and say what to do."),
     "recall": ("recall", "What comes to mind for a cue, the best first; or nothing."),
-    "observe": ("recall", "Say what became of recalled memories; what is not named is deferred."),
+    "observe": ("recall", "Say what became of recalled memories."),
     "brief": ("recall", "What is known of a topic, from rows alone."),
     "learn": ("memory", "Learn a statement, or a file of them."),
     "import": ("transfer", "Learn from notes, mem0, ChatGPT or an export."),

@@ -62,7 +62,9 @@ async def observe(
     dismissed: Annotated[Ids, typer.Option("--dismissed", help="One that did not help.")] = None,
     contradicted: Annotated[Ids, typer.Option("--contradicted", help="One that turned out wrong.")] = None,
 ) -> None:
-    """Say what became of recalled memories; what is not named is deferred.
+    """Say what became of recalled memories.
+
+    What the recall showed and nobody names is deferred.
 
     Example: festinger observe 018f3a5e-7b21-7c3d-8e4f-5a6b7c8d9e0f --used 018f3a5e-7b21
     """
