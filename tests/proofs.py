@@ -12,7 +12,7 @@ import pytest
 from tests.requirements import read_manifest, skipped_only
 
 PROPERTY = "requirement"
-WHOLE_SUITE = ("", "not live")
+WHOLE_SUITE = ("", "not live", "not live and not reference")
 """Mark expressions under which a run still counts as the whole offline suite."""
 
 

@@ -1,12 +1,14 @@
 """The report at the end of a run, seen from outside: a small suite is run by a pytest of its own."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.proofs import WHOLE_SUITE
 from tests.requirements import ROOT
 
 SUITE = """
@@ -51,6 +53,12 @@ def test_a_full_run_fails_when_a_requirement_is_only_skipped(tmp_path: Path, wor
     assert "X-112 is carried only by skipped tests" in done.stdout
     assert "requirements: carried 1, open 0" in done.stdout
     assert done.returncode == pytest.ExitCode.TESTS_FAILED
+
+
+def test_what_make_test_runs_counts_as_a_full_run():
+    [suite] = re.findall(r'\nsuite: .*\n.* -m "([^"]+)"', (ROOT / "Makefile").read_text())
+
+    assert suite in WHOLE_SUITE
 
 
 def test_one_test_that_ran_is_enough(tmp_path: Path):
