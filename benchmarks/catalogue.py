@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from benchmarks.ablation import ABLATION
 from benchmarks.abstain import ABSTAIN
+from benchmarks.agent import AGENT
 from benchmarks.background import BACKGROUND
 from benchmarks.contradiction import CONTRADICT
 from benchmarks.dedup import DEDUP
@@ -16,6 +17,7 @@ from benchmarks.learning import LEARN
 from benchmarks.loops import LOOPS
 from benchmarks.nights import NIGHTS
 from benchmarks.outcomes import OUTCOMES
+from benchmarks.pages import PAGE_TIMES
 from benchmarks.precision import PRECISION
 from benchmarks.proposals import PROPOSALS
 from benchmarks.proxy import PROXY
@@ -53,11 +55,13 @@ SUITES = {
         REPORT,
         PROPOSALS,
         NIGHTS,
+        AGENT,
         FOUNDATION,
         WORLD,
         LEARN,
         SPEED,
         GROWTH,
+        PAGE_TIMES,
         PROXY,
         BACKGROUND,
         DURABILITY,

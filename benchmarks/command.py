@@ -58,7 +58,7 @@ Repeat = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="What generated texts and draws grow from.")]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, help="At most so many items of a kind: a quick look.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A few requests only: shows that it runs.")]
-Long = Annotated[bool, typer.Option("--long", help="Up to a million memories in `speed` and `growth`: about an hour.")]
+Long = Annotated[bool, typer.Option("--long", help="Up to a million memories, ninety nights: about an hour.")]
 Smoke = Annotated[bool, typer.Option("--smoke", help="Quality only, on a fixed third of the data, against its floors.")]
 Baselines = Annotated[str, typer.Option("--baselines", help="Plain ways beside us: all, none, or names.")]
 Peers = Annotated[str, typer.Option("--peers", help="Others beside us: none, all, or names.")]

@@ -12,6 +12,7 @@ from uuid import uuid4
 import numpy as np
 
 from benchmarks.result import System, SystemKind
+from benchmarks.sameness import score_sameness
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.embedding.registry import open_embedder
@@ -28,7 +29,6 @@ from festinger.judge.model import (
     StatementPair,
 )
 from festinger.judge.pair_reader import PairReader, reader_path
-from festinger.judge.rules.guards import score_sameness
 from festinger.judge.rules.parse import parse_statement
 
 EMBEDDER = "onnx:all-minilm-l6-v2"

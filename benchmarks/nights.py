@@ -1,12 +1,15 @@
-"""The suite `nights`: whether consolidation keeps a memory true over thirty days.
+"""The suite `nights`: whether consolidation keeps a memory true over thirty days, or ninety with `--long`.
 
-The facts of long conversations (LoCoMo) are learned over thirty days, with a night at the end of each. The model is
-scripted and wordy: it draws an insight for every word that several notes share, words it anew each time, and now and
-then cites notes that it was not shown or adds a number that no note has. As it knows which word each insight is
-about, it also shows how often two are about one word, however they are worded. The same facts without nights, in a
-second space, show what nights do to recall.
+The facts of long conversations (LoCoMo) are learned over these days, with a night at the end of each; some are
+tagged as goals. The model is scripted and wordy: it draws an insight for every word that several notes share, words
+it anew each time, holds a note against every third goal, and now and then cites notes that it was not shown or adds
+a number that no note has. As it knows which word each insight is about, it also shows how often two are about one
+word, however they are worded. The same facts without nights, in a second space, show what nights do to recall; there
+a first night runs at the end, while the same questions are asked once more. The plain alternative to nights and
+recall is to read everything: once a night to sum it up, and with each question.
 """
 
+import asyncio
 import random
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -15,21 +18,29 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import count, islice
+from statistics import fmean, median
 from typing import Any
 
 from benchmarks.conversations import Rows, by_group
 from benchmarks.own_server import settings_at, throw_away_home
-from benchmarks.result import BenchMetric, Sample, at_least, at_most
+from benchmarks.result import BenchMetric, GoalOp, Sample, System, SystemKind, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
 from festinger.consolidation.night import NightDeps, begin_night, list_items
 from festinger.consolidation.reconsider import ReconsiderAnswer
-from festinger.consolidation.reflect import InsightDraft, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
+from festinger.consolidation.reflect import (
+    InsightDraft,
+    InsightsAnswer,
+    NarrativeAnswer,
+    QuestionsAnswer,
+    ShortFormAnswer,
+)
 from festinger.consolidation.run import run_night
 from festinger.consolidation.sources import find_unsupported
+from festinger.consolidation.tensions import TensionAnswer
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
-from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage
+from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, ToolOffer
 from festinger.memory.changes import Link, find_linked_ids, find_memories
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
@@ -41,10 +52,16 @@ from festinger.retrieval.recall import recall
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import SystemServices
 from festinger.services.access import add_space
+from festinger.text.budget import count_tokens
 from festinger.text.words import FUNCTION_WORDS
 
 LOCOMO = "locomo"
-DAYS, FEW_DAYS = 30, 5
+EVERYTHING = "everything"
+"""The baseline that reads all that is known."""
+DAYS, LONG_DAYS, FEW_DAYS = 30, 90, 5
+GOAL_EVERY = 40
+BETWEEN_S = 0.05
+"""Between two questions while a night runs."""
 FEW_FACTS = 60
 FIRST_DAY = datetime(2026, 1, 5, 20, tzinfo=UTC)
 CUT = 10
@@ -74,6 +91,21 @@ METRICS = (
     BenchMetric(
         name="nights.locomo.r10_change", unit="share", about="what nights do to that recall", goal=at_least(-0.01)
     ),
+    BenchMetric(
+        name="nights.recall_during",
+        unit="x",
+        about="median time of a recall in a night, over without",
+        goal=at_most(1.5),
+    ),
+    BenchMetric(
+        name="nights.prompt_tokens", unit="", about="tokens that a night sends to a model", better=GoalOp.AT_MOST
+    ),
+    BenchMetric(
+        name="nights.answer_tokens",
+        unit="",
+        about="tokens of notes with a question that they answer",
+        better=GoalOp.AT_MOST,
+    ),
 )
 
 
@@ -85,9 +117,11 @@ class WordyModel:
     def __init__(self, seed: int) -> None:
         self._numbers = count()
         self._chance = random.Random(seed)  # noqa: S311 - chooses words
+        self.tokens = 0
 
     async def answer(self, messages: Sequence[PromptMessage], shape: type[Any]) -> ModelAnswer[Any]:
         prompt = messages[0].text
+        self.tokens += count_tokens(prompt)
         value: AnswerSchema
         if shape is QuestionsAnswer:
             asked = [f"What is known about {word}?" for word, _ in shared_words(prompt)]
@@ -95,6 +129,13 @@ class WordyModel:
         elif shape is InsightsAnswer:
             drafts = [self._draft(word, cites) for word, cites in shared_words(prompt)]
             value = InsightsAnswer(reasoning="r", insights=drafts[:5])
+        elif shape is NarrativeAnswer:
+            words = " and then of ".join(word for word, _ in shared_words(prompt)[:3])
+            added = ", at least 4242 times" if next(self._numbers) % 7 == 3 else ""
+            value = NarrativeAnswer(reasoning="r", narrative=f"I heard of {words}{added}")
+        elif shape is TensionAnswer:
+            is_third = next(self._numbers) % 3 == 0
+            value = TensionAnswer(reasoning="r", contradicting=[1, 900] if is_third else [], confidence=0.9)
         elif shape is ReconsiderAnswer:
             value = ReconsiderAnswer(reasoning="r", verdict="holds")
         else:
@@ -110,7 +151,7 @@ class WordyModel:
         shown = [900, 901] if number % 5 == 4 else list(cites)
         return InsightDraft(reasoning=word, statement=text, cites=shown, confidence=0.9)
 
-    def chat(self, messages: Sequence[PromptMessage]) -> Any:
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> Any:
         raise NotImplementedError
 
 
@@ -148,22 +189,38 @@ async def measure(bench: Bench) -> SuiteResult:
     groups = list(facts)[: 1 if bench.partial else None]
     tallies: dict[str, list[TallyItem]] = {metric.name: [] for metric in METRICS}
     totals: dict[str, float] = dict.fromkeys(("before", "asked", "derived", "uncited", "unsupported", "second_run"), 0)
+    tokens: dict[tuple[str, str], list[float]] = {}
+    slower: list[float] = []
     days = Days()
+    length = FEW_DAYS if bench.partial else LONG_DAYS if bench.long else DAYS
     async with opened(bench, days) as app:
         for group in groups:
             rows = list(islice(facts[group], FEW_FACTS if bench.partial else None))
             questions = [row for row in asked[group] if row["answerable"] and row["gold"]]
-            recalls = []
+            recalls, model = [], WordyModel(bench.seed)
             for with_nights in (False, True):
                 bench.say(f"Living {group} {'with' if with_nights else 'without'} nights.")
                 days.now = FIRST_DAY
                 name = f"{group}-{'nights' if with_nights else 'plain'}"
-                space, known = await live(app, days, rows, name=name, bench=bench, nights=with_nights)
+                writer = model if with_nights else None
+                space, known = await live(app, days, rows, name=name, length=length, model=writer)
                 await count_words(app.recall.deps, space)
                 recalls.append([await found_in(app, space, known, row) for row in questions])
-            tallies["nights.locomo.r10"] += recalls[1]
-            totals["before"] += sum(item.part for item in recalls[0])
+                if not with_nights and not bench.smoke:
+                    slower.append(await slow_down(app, space, questions, bench))
+            tallies["nights.locomo.r10"] += [item for item, _ in recalls[1]]
+            totals["before"] += sum(item.part for item, _ in recalls[0])
             totals["asked"] += len(questions)
+            sizes = [count_tokens(row["text"]) for row in rows]
+            known_at_night = [sum(sizes[: len(rows) * (day + 1) // length]) for day in range(length)]
+            read: dict[tuple[str, str], list[float]] = {
+                ("prompt_tokens", PRODUCT): [model.tokens / length],
+                ("prompt_tokens", EVERYTHING): [fmean(known_at_night)],
+                ("answer_tokens", PRODUCT): [size for item, size in recalls[1] if item.part == 1],
+                ("answer_tokens", EVERYTHING): [float(sum(sizes)) for item, _ in recalls[1] if item.part == 1],
+            }
+            for place, numbers in read.items():
+                tokens.setdefault(place, []).extend(numbers)
             await judge_derived(app, space, tallies, totals)
             totals["second_run"] += await run_one(app, space, WordyModel(99))
     r10 = sum(item.part for item in tallies["nights.locomo.r10"]) / totals["asked"]
@@ -173,31 +230,63 @@ async def measure(bench: Bench) -> SuiteResult:
     ]
     change = r10 - totals["before"] / totals["asked"]
     samples.append(Sample(metric="nights.locomo.r10_change", system=PRODUCT, value=change, n=int(totals["asked"])))
+    samples += [
+        Sample(metric=f"nights.{name}", system=system, value=fmean(numbers), n=len(numbers))
+        for (name, system), numbers in tokens.items()
+        if numbers
+    ]
+    if slower:
+        samples.append(Sample(metric="nights.recall_during", system=PRODUCT, value=median(slower), n=len(slower)))
     counted_ones = ("nights.duplicates", "nights.same_topic", "nights.derived", "nights.locomo.r10")
     return SuiteResult(
         tallies=[MetricTally(metric=name, system=PRODUCT, items=tallies[name]) for name in counted_ones],
         samples=samples,
+        systems=[System(name=EVERYTHING, kind=SystemKind.BASELINE)],
     )
 
 
 async def live(
-    app: App, days: Days, facts: Rows, *, name: str, bench: Bench, nights: bool
+    app: App, days: Days, facts: Rows, *, name: str, length: int, model: WordyModel | None
 ) -> tuple[SpaceId, dict[MemoryId, Sequence[str]]]:
-    """Learn the facts day by day, with or without nights; return the space and the turns behind each memory."""
+    """Learn the facts day by day, with a night after each if there is a model; return the space and the turns
+    behind each memory."""
     space = (await add_space(app, name.lower())).id
-    length, model = FEW_DAYS if bench.partial else DAYS, WordyModel(bench.seed)
     known: dict[MemoryId, list[str]] = {}
     for day in range(length):
         scope = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId(f"day{day}"))
-        for row in facts[len(facts) * day // length : len(facts) * (day + 1) // length]:
-            request = LearnRequest(text=row["text"], subject=row["subject"], origin=Origin.MODEL)
+        start, end = len(facts) * day // length, len(facts) * (day + 1) // length
+        for place, row in enumerate(facts[start:end], start):
+            tags = ("goal",) if place % GOAL_EVERY == 0 else ()
+            request = LearnRequest(text=row["text"], subject=row["subject"], origin=Origin.MODEL, tags=tags)
             learned = await learn(app.memory.deps, scope, request)
             if learned.memory is not None:
                 known.setdefault(learned.memory.id, []).extend(row["source"])
-        if nights:
+        if model is not None:
             await run_one(app, space, model)
         days.now += timedelta(days=1)
     return space, {memory: tuple(sources) for memory, sources in known.items()}
+
+
+async def slow_down(app: App, space: SpaceId, questions: Rows, bench: Bench) -> float:
+    """Return how many times as long the median recall takes while a first night runs."""
+    alone = [await timed_recall(app, space, row, bench) for row in questions]
+    night = asyncio.create_task(run_one(app, space, WordyModel(bench.seed)))
+    during: list[float] = []
+    for row in questions:
+        if night.done():
+            break
+        during.append(await timed_recall(app, space, row, bench))
+    await night
+    return median(during) / median(alone)
+
+
+async def timed_recall(app: App, space: SpaceId, row: Mapping[str, Any], bench: Bench) -> float:
+    """Ask one question as a server does, after a short pause; return the seconds."""
+    await asyncio.sleep(BETWEEN_S)
+    began = bench.stopwatch()
+    with app.jobs.courtesy.serving():
+        await found_in(app, space, {}, row)
+    return bench.stopwatch() - began
 
 
 async def run_one(app: App, space: SpaceId, model: Model) -> int:
@@ -215,14 +304,17 @@ async def run_one(app: App, space: SpaceId, model: Model) -> int:
 
 async def found_in(
     app: App, space: SpaceId, known: Mapping[MemoryId, Sequence[str]], row: Mapping[str, Any]
-) -> TallyItem:
-    """The share of the turns of an answer that stand behind the first ten memories; an insight has none."""
+) -> tuple[TallyItem, int]:
+    """The share of the turns of an answer that stand behind the first ten memories, and how many tokens those have.
+
+    An insight has no turns."""
     scope = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId("asking"))
     query = RecallQuery(cue=row["text"], limit=CUT, ungated=True)
     came = await recall(app.recall.deps, scope, query, counts=False)
     turns = {turn for item in came.items for turn in known.get(MemoryId(item.id), ())}
     gold = set(row["gold"])
-    return TallyItem(id=row["id"], part=len(gold & turns) / len(gold), group=row["group"])
+    size = sum(count_tokens(item.text) for item in came.items)
+    return TallyItem(id=row["id"], part=len(gold & turns) / len(gold), group=row["group"]), size
 
 
 async def judge_derived(
@@ -277,7 +369,7 @@ def _word_in(text: str, template: str) -> str | None:
 
 NIGHTS = Suite(
     name="nights",
-    about="Whether nights keep a memory true over thirty days.",
+    about="Whether nights keep a memory true over thirty days, or ninety.",
     metrics=METRICS,
     measure=measure,
     needs=(LOCOMO,),

@@ -137,11 +137,8 @@ class Recalling:
 
     async def stand(self, size: int, amount: RecallAmount, *, small: SpaceId) -> RecallMeasurement:
         """Fill up to a size and measure there."""
-        if size - len(self._held.get(MAIN_SPACE, ())) >= REBUILT_FROM:
-            await drop_index(self._app.store, "memory_vector", self._model)
-        await self._fill(MAIN_SPACE, self._every, size=size)
         await self._fill(small, self._small, size=max(20, int(size * SMALL_SHARE)))
-        await self._settle(size)
+        await self.grow(size)
         stand = RecallMeasurement(memories=size)
         asked = await self._asked(MAIN_SPACE, amount.cues)
         for each in (self._app.recall.deps.sizes, self._deps.sizes):
@@ -163,6 +160,18 @@ class Recalling:
         stand.refused, self.refused = self.refused, 0
         stand.alike = {tag: await self._alike(asked[:COMPARED], tag) for tag in SHARES}
         return stand
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """What the large space holds."""
+        return self._held[MAIN_SPACE]
+
+    async def grow(self, size: int) -> None:
+        """Fill up to a size, and do what the background does in production."""
+        if size - len(self._held.get(MAIN_SPACE, ())) >= REBUILT_FROM:
+            await drop_index(self._app.store, "memory_vector", self._model)
+        await self._fill(MAIN_SPACE, self._every, size=size)
+        await self._settle(size)
 
     async def led_on(self, amount: RecallAmount) -> dict[str, list[float]]:
         """How long walks take along new links."""

@@ -98,7 +98,7 @@ async def think(app: App, size: LargeWorldSize, amount: WorldAmount, *, seed: in
     prose = Prose(size, seed=seed)
     _read(app, prose, amount, times)
     times.flush_10k = [await _flush(app, amount.words)]
-    times.collision = [await _collide(app, number) for number in range(amount.collisions)]
+    times.collision = [await collide(app, number) for number in range(amount.collisions)]
     return times
 
 
@@ -142,7 +142,7 @@ async def _flush(app: App, words: int) -> float:
     return system_stopwatch() - began
 
 
-async def _collide(app: App, number: int) -> float:
+async def collide(app: App, number: int) -> float:
     """State another value for a slot that is taken."""
     world = await app.world.need(MAIN_SPACE)
     row = world.soas_by_token[name(number + 1)]

@@ -21,6 +21,7 @@ from festinger.ids import Origin
 from festinger.llm.model import MessageRole
 from festinger.memory.confidence import Weight
 from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
+from festinger.text.budget import count_tokens
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -183,10 +184,10 @@ def parts(**more: object) -> ContextParts:
 
 @pytest.mark.requirement("A-50")
 def test_the_context_has_what_is_stable_first_and_the_notes_with_the_message():
-    built = build_context(parts(), window=8192)
-    system, *history, last = built.messages
+    built, tokens = build_context(parts(), window=8192)
+    system, *history, last = built
 
-    assert [message.role for message in built.messages] == [
+    assert [message.role for message in built] == [
         MessageRole.SYSTEM, MessageRole.USER, MessageRole.ASSISTANT, MessageRole.USER,
     ]  # fmt: skip
     stable = ("ada", "Never send mail.", "short answers", "marathon", "look at the notes", "twice")
@@ -194,16 +195,16 @@ def test_the_context_has_what_is_stable_first_and_the_notes_with_the_message():
     assert at == sorted(at)
     assert "a thought" not in "".join(message.text for message in history)
     assert last.text == "<recollection>\n- I live in Lisbon\n</recollection>\n\nWhere do I live?"
-    assert built.pruned == 0
+    assert tokens == sum(count_tokens(message.text) for message in built)
 
 
 def test_the_oldest_turns_leave_first_and_the_message_never():
-    small = build_context(
+    small, _ = build_context(
         parts(history=[turn(1, TurnRole.USER, "hello " * 900), turn(2, TurnRole.USER, "Hi.")]), window=1024
     )
-    smaller = build_context(parts(message="why? " * 2000), window=1024)
+    smaller, _ = build_context(parts(message="why? " * 2000), window=1024)
 
-    assert ([message.text for message in small.messages[1:-1]], small.pruned) == (["Hi."], 1)
-    assert small.messages[-1].text.endswith("Where do I live?")
-    assert smaller.pruned == 2
-    assert smaller.messages[-1].text.endswith("why? " * 2000)
+    assert [message.text for message in small[1:-1]] == ["Hi."]
+    assert small[-1].text.endswith("Where do I live?")
+    assert len(smaller) == 2
+    assert smaller[-1].text.endswith("why? " * 2000)

@@ -65,6 +65,7 @@ async def test_what_was_said_in_one_chat_stands_in_the_prompt_of_the_next(databa
     asked = script.asked[1].messages
     assert [message.role for message in asked] == [MessageRole.SYSTEM, MessageRole.USER]
     assert "You are ada" in asked[0].text
+    assert ["all of them are empty yet" in call.messages[0].text for call in script.asked] == [True, False]
     assert "- I live in Lisgate" in asked[1].text
     assert asked[1].text.endswith("Where do I live?")
     assert (first.injected, first.reply, second.reply) == ([], "Noted.", "You live in Lisgate.")

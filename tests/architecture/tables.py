@@ -2,6 +2,7 @@
 
 OWNERS = {
     "agent_cycle": "agent",
+    "reminder": "agent",
     "space": "store",
     "config": "store",
     "api_key": "store",

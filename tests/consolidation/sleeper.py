@@ -14,11 +14,17 @@ from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.consolidation.night import Night, NightDeps, begin_night
-from festinger.consolidation.reflect import InsightDraft, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
+from festinger.consolidation.reflect import (
+    InsightDraft,
+    InsightsAnswer,
+    NarrativeAnswer,
+    QuestionsAnswer,
+    ShortFormAnswer,
+)
 from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
-from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, prompt_hash
+from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, ToolOffer, prompt_hash
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
@@ -26,6 +32,8 @@ from festinger.memory.model import Memory, memory_from_row
 from festinger.runtime.app import App, StartOptions
 
 DAY = timedelta(days=1)
+
+STORY = "I saw the garden grow, and so what it gives was shared"
 
 Say = Callable[[str], AnswerSchema]
 
@@ -45,7 +53,7 @@ class TalkingModel:
         hash_ = prompt_hash(messages)
         return ModelAnswer(value=value, model=self.name, prompt_hash=hash_, usage=None, cost_usd=Decimal(0), calls=1)
 
-    def chat(self, messages: Sequence[PromptMessage]) -> Any:
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> Any:
         raise NotImplementedError
 
 
@@ -67,11 +75,12 @@ def numbers_in(prompt: str) -> list[int]:
 def thinking(
     statement: Callable[[str], str], *, question: str = "What is known of the garden?", **more: Say
 ) -> TalkingModel:
-    """A model that asks one question, and draws one insight from all notes."""
+    """A model that asks one question, draws one insight from all notes and tells one story."""
     return TalkingModel(
         {
             QuestionsAnswer: lambda _prompt: QuestionsAnswer(reasoning="r", questions=[question]),
             InsightsAnswer: lambda prompt: insights((statement(prompt), numbers_in(prompt))),
+            NarrativeAnswer: lambda _prompt: NarrativeAnswer(reasoning="r", narrative=STORY),
             ShortFormAnswer: lambda _prompt: ShortFormAnswer(reasoning="r", short="the garden"),
         }
     )

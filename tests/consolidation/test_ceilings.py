@@ -11,6 +11,7 @@ from festinger.consolidation.ceilings import (
     WeightAction,
     check,
     clip_move,
+    find_shadow,
     limit_change,
 )
 from festinger.memory.confidence import HIGHEST_CENTER, Weight, reinforce_weight
@@ -38,6 +39,14 @@ def action(before: float = 0.5, after: float = 0.55, **more: object) -> WeightAc
         (Ceiling.TWO_GATES, action(causes=2, confidence=0.1), True),
         (Ceiling.TWO_GATES, action(changes=MOST_CHANGES), False),
         (Ceiling.TWO_GATES, action(changes=MOST_CHANGES - 1), True),
+        (Ceiling.GOAL_SHARE, action(0.85, 0.9, goals=(0.65, 0.65)), False),
+        (Ceiling.GOAL_SHARE, action(0.8, 0.85, goals=(0.65, 0.65)), True),
+        (Ceiling.GOAL_SHARE, action(0.95, 0.9, goals=(0.65, 0.65)), True),
+        (Ceiling.GOAL_SHARE, action(0.85, 0.9, goals=(0.65,)), True),
+        (Ceiling.GOAL_SHARE, action(0.85, 0.9, goals=(0.65, 0.65, 0.65)), True),
+        (Ceiling.BREAKER, action(nights=4), False),
+        (Ceiling.BREAKER, action(nights=3), True),
+        (Ceiling.BREAKER, action(0.5, 0.45, nights=9), True),
     ],
 )
 def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAction, passes: bool):
@@ -45,6 +54,14 @@ def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAc
 
     assert passed is passes
     assert passes or reason
+
+
+@pytest.mark.requirement("C-71")
+def test_the_breaker_logs_until_the_third_night_with_promotions_unless_settings_say_otherwise():
+    assert find_shadow((), (), nights=1) == {"breaker"}
+    assert find_shadow((), (), nights=2) == set()
+    assert find_shadow((), ("breaker",), nights=0) == set()
+    assert find_shadow(("breaker", "rate_limit"), (), nights=9) == {"breaker", "rate_limit"}
 
 
 @pytest.mark.requirement("C-71")

@@ -49,6 +49,15 @@ def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_tha
         assert reading.carried or (reading.at is not None and reading.at >= date(2026, 11, 15))
 
 
+@pytest.mark.requirement("C-80")
+@pytest.mark.parametrize("name", [DEFAULT, "onnx:bge-small-en-v1.5"])
+def test_from_which_cosine_two_insights_say_the_same_is_measured_for_both_bundled_models(name: str):
+    reading = bundled_profiles()[name].readings[Threshold.CONFIRMING]
+
+    assert (reading.carried, reading.value is not None) == (False, True)
+    assert "12,729 pairs" in reading.data
+
+
 @pytest.mark.requirement("X-76")
 def test_a_model_without_a_profile_is_uncalibrated_and_has_no_threshold():
     profile = find_profile("ollama:unheard-of", bundled_profiles())

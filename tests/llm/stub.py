@@ -26,6 +26,8 @@ class Turn:
     breaks_off: bool = False
     hangs: bool = False
     usage: bool = True
+    calls: tuple[tuple[str, str], ...] = ()
+    """Tools that are called, each with its arguments as JSON; only in OpenAI's protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +85,15 @@ class Stub:
             }
             for delta in ({"role": "assistant", "content": ""}, *({"content": piece} for piece in pieces(turn.text)))
         ]
+        for at, (name, arguments) in enumerate(turn.calls):
+            # The arguments come in two pieces, as servers send them.
+            first = {"index": at, "id": f"call_{at}", "type": "function", "function": {"name": name, "arguments": ""}}
+            for part in (first, {"index": at, "function": {"arguments": arguments}}):
+                choice = {"index": 0, "delta": {"tool_calls": [part]}, "finish_reason": None}
+                events.append({**common, "object": "chat.completion.chunk", "choices": [choice]})
         if not turn.breaks_off:
-            last = {"index": 0, "delta": {}, "finish_reason": turn.finish}
+            finish = "tool_calls" if turn.calls else turn.finish
+            last = {"index": 0, "delta": {}, "finish_reason": finish}
             events.append({**common, "object": "chat.completion.chunk", "choices": [last]})
             if turn.usage:
                 events.append({**common, "object": "chat.completion.chunk", "choices": [], "usage": usage})

@@ -1,31 +1,44 @@
+import asyncio
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.llm.guards import (
-    CLOSED,
-    FAILURES,
-    OPEN_SECONDS,
-    WINDOW_SECONDS,
-    CallAdmission,
-    CircuitBreaker,
-    begin_probe,
-    decide_admission,
-    record_answer,
-    record_cancellation,
-    record_failure,
-    seconds_until_probe,
-)
+from festinger.errors import ProviderDown, ProviderRefused
+from festinger.llm.guards import FAILURES, OPEN_SECONDS, WINDOW_SECONDS, ServerGuard
+
+DOWN = ProviderDown("down")
 
 
-def failed(*times: float) -> CircuitBreaker:
-    breaker = CLOSED
+class Guarded:
+    """A server behind its guard, with a stopwatch that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.guard = ServerGuard("stub", lambda: self.now)
+
+    async def call(self, at: float, ends: BaseException | None = None) -> bool:
+        """Whether a call at this time is let through; it ends well, or with an error."""
+        self.now = at
+        is_admitted = False
+        with suppress(ProviderDown, ProviderRefused, asyncio.CancelledError):
+            async with self.guard.watched():
+                is_admitted = True
+                if ends is not None:
+                    raise ends
+        return is_admitted
+
+
+async def failed(*times: float) -> Guarded:
+    server = Guarded()
     for at in times:
-        breaker = record_failure(breaker, at, probe=False)
-    return breaker
+        assert await server.call(at, DOWN)
+    return server
 
 
-OPEN = failed(0, 1, 2, 3, 4)
+async def opened() -> Guarded:
+    return await failed(0, 1, 2, 3, 4)
 
 
 @pytest.mark.requirement("X-84")
@@ -34,60 +47,89 @@ def test_the_numbers_are_the_required_ones() -> None:
 
 
 @pytest.mark.requirement("X-84")
-def test_four_failures_leave_it_closed_and_the_fifth_opens_it() -> None:
-    assert decide_admission(failed(0, 1, 2, 3), 3) is CallAdmission.FREELY
-    assert decide_admission(OPEN, 4) is CallAdmission.NOT_NOW
+async def test_four_failures_leave_it_closed_and_the_fifth_opens_it() -> None:
+    assert await (await failed(0, 1, 2, 3)).call(3)
+    assert not await (await opened()).call(4)
 
 
 @pytest.mark.requirement("X-84")
-def test_failures_that_are_a_minute_apart_do_not_add_up() -> None:
-    assert decide_admission(failed(0, 1, 2, 3, 60), 60) is CallAdmission.FREELY
-    assert decide_admission(failed(0, 1, 2, 3, 59.9), 59.9) is CallAdmission.NOT_NOW
+async def test_failures_that_are_a_minute_apart_do_not_add_up() -> None:
+    assert await (await failed(0, 1, 2, 3, 60)).call(60)
+    assert not await (await failed(0, 1, 2, 3, 59.9)).call(59.9)
 
 
 @pytest.mark.requirement("X-84")
-def test_after_half_a_minute_one_probe_is_let_through_and_only_one() -> None:
-    assert decide_admission(OPEN, 4 + 29.9) is CallAdmission.NOT_NOW
-    assert decide_admission(OPEN, 4 + 30) is CallAdmission.AS_PROBE
-    assert decide_admission(begin_probe(OPEN), 4 + 30) is CallAdmission.NOT_NOW
+async def test_after_half_a_minute_one_probe_is_let_through_and_only_one() -> None:
+    server = await opened()
+
+    assert not await server.call(4 + 29.9)
+    server.now = 4 + 30
+    async with server.guard.watched():
+        assert not await server.call(4 + 30)
 
 
 @pytest.mark.requirement("X-84")
-def test_an_answer_to_the_probe_closes_it() -> None:
-    assert record_answer(begin_probe(OPEN), probe=True) == CLOSED
+@pytest.mark.parametrize("answer", [None, ProviderRefused("no")], ids=["answer", "refusal"])
+async def test_an_answer_to_the_probe_closes_it(answer: Exception | None) -> None:
+    server = await opened()
+
+    assert await server.call(34, answer)
+    assert await server.call(34, DOWN)
+    assert await server.call(34)
 
 
 @pytest.mark.requirement("X-84")
-def test_a_failed_probe_opens_it_for_another_half_minute() -> None:
-    again = record_failure(begin_probe(OPEN), 40, probe=True)
+async def test_a_failed_probe_opens_it_for_another_half_minute() -> None:
+    server = await opened()
 
-    assert decide_admission(again, 69.9) is CallAdmission.NOT_NOW
-    assert decide_admission(again, 70) is CallAdmission.AS_PROBE
-
-
-def test_a_probe_whose_caller_went_away_leaves_room_for_the_next() -> None:
-    assert decide_admission(record_cancellation(begin_probe(OPEN), probe=True), 40) is CallAdmission.AS_PROBE
+    assert await server.call(40, DOWN)
+    assert not await server.call(69.9)
+    assert await server.call(70)
 
 
-def test_a_late_answer_from_before_does_not_close_it() -> None:
-    assert record_answer(OPEN, probe=False) == OPEN
+async def test_a_probe_whose_caller_went_away_leaves_room_for_the_next() -> None:
+    server = await opened()
+
+    assert await server.call(40, asyncio.CancelledError())
+    assert await server.call(40)
 
 
-def test_a_late_failure_from_before_does_not_keep_it_open_for_longer() -> None:
-    later = record_failure(OPEN, 20, probe=False)
+@pytest.mark.parametrize("late", [None, DOWN], ids=["answer", "failure"])
+async def test_what_began_before_neither_closes_it_nor_keeps_it_open_for_longer(late: Exception | None) -> None:
+    server = Guarded()
+    with suppress(ProviderDown):
+        async with server.guard.watched():
+            for _ in range(FAILURES):
+                await server.call(4, DOWN)
+            server.now = 20
+            if late is not None:
+                raise late
 
-    assert decide_admission(later, 34) is CallAdmission.AS_PROBE
+    assert not await server.call(33.9)
+    assert await server.call(34)
 
 
-def test_it_says_how_long_it_stays_open() -> None:
-    assert seconds_until_probe(OPEN, 14) == 20
-    assert seconds_until_probe(OPEN, 100) == 0
-    assert seconds_until_probe(CLOSED, 0) == 0
+async def test_it_says_how_long_it_stays_open() -> None:
+    server = await opened()
+    server.now = 14
+
+    with pytest.raises(ProviderDown, match="failed too often") as raised:
+        async with server.guard.watched():
+            pass
+
+    assert raised.value.details["retry_after"] == 20
 
 
 @pytest.mark.requirement("X-84")
-@given(st.lists(st.floats(0, 1000), min_size=1).map(sorted))
+@given(st.lists(st.floats(0, 1000), min_size=FAILURES, max_size=12).map(sorted))
 def test_it_opens_exactly_if_five_failures_fall_into_one_minute(times: list[float]) -> None:
-    crowded = any(times[at + FAILURES - 1] - times[at] < WINDOW_SECONDS for at in range(len(times) - FAILURES + 1))
+    crowded = (at + FAILURES - 1 for at in range(len(times) - FAILURES + 1))
+    opens_with = next((last for last in crowded if times[last] - times[last - FAILURES + 1] < WINDOW_SECONDS), None)
 
-    assert (failed(*times).opened is not None) is crowded
+    async def admitted() -> list[bool]:
+        server = Guarded()
+        for time in times[: None if opens_with is None else opens_with + 1]:
+            assert await server.call(time, DOWN)
+        return [await server.call(server.now)]
+
+    assert asyncio.run(admitted()) == [opens_with is None]

@@ -12,7 +12,7 @@ from tests.llm.bench import Bench, Verdict
 
 from festinger.llm.client import CheckedModel
 from festinger.llm.endpoint import ProviderName, build_endpoint
-from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider
+from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, ToolRequest
 from festinger.llm.router import open_provider
 
 pytestmark = pytest.mark.live
@@ -79,3 +79,19 @@ async def test_a_structured_answer_has_its_shape(provider: Provider) -> None:
     assert answer.prompt_hash == "0123456789ab"
     assert bench.ledger.calls[-1].ok
     assert answer.cost_usd is None, "a model of one's own has no price"
+
+
+async def test_tools_may_be_offered_and_their_results_are_read(provider: Provider) -> None:
+    offer = ToolOffer(
+        name="recall",
+        description="Search the memory.",
+        schema={"type": "object", "properties": {"cue": {"type": "string"}}, "required": ["cue"]},
+    )
+    call = ToolRequest(id="call_1", name="recall", arguments={"cue": "Ada"})
+    said = PromptMessage(role=MessageRole.ASSISTANT, text="", calls=(call,))
+    result = PromptMessage(role=MessageRole.TOOL, text="Ada lives in Lisgate.", calls=(call,))
+    question = PromptMessage(role=MessageRole.USER, text="Where does Ada live? Answer in one word.")
+
+    chunks = [chunk async for chunk in provider.stream([question, said, result], [offer])]
+
+    assert chunks[-1].calls or "".join(chunk.text for chunk in chunks)

@@ -160,6 +160,14 @@ async def test_a_name_that_three_sessions_said_and_nobody_knows_is_asked_for(at:
     assert (found.what, found.scope, found.seen_count) == ("Say what gnommoweb is", "world", 3)
     assert found.how == "festinger iknowthat 'gnommoweb -isa '"
 
+    await _sentence(at, row["id"], "person", "f")
+    await at.app.jobs.run_now(UNKNOWN_NAMES)
+    (again,) = await proposed(at, "zero_hit")
+    rows = await at.rows("select session_id, times from proposal_sighting order by session_id")
+
+    assert again.id == found.id
+    assert [(row["session_id"], row["times"]) for row in rows] == [("a", 1), ("b", 1), ("e", 1), ("f", 1)]
+
 
 async def _sentence(at: Approving, concept: int, origin: str, session: str) -> None:
     await at.rows(

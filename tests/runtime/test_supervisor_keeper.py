@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -13,8 +14,9 @@ from tests.runtime.server import SOON, opened, settings_of
 
 from festinger.errors import BadSetting, FestingerError, SchemaTooNew, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.observability.checks import Check
 from festinger.runtime.app import App
-from festinger.runtime.supervisor import LONGEST_PAUSE, Supervisor, retry_delays
+from festinger.runtime.supervisor import LONGEST_PAUSE, RECENT_SECONDS, Supervisor, retry_delays
 from festinger.store.repositories.spaces import ConfigRow, put_config
 
 APP = cast(App, type("AnApp", (), {"door": "test"})())
@@ -168,3 +170,21 @@ async def test_a_row_that_no_longer_fits_is_told_and_the_house_opens_without_it(
 
 def _fields(row: ConfigRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("space", "key", "value", "updated_at", "updated_by")}
+
+
+async def test_pages_get_checks_that_are_at_most_half_a_minute_old(tmp_path: Path):
+    now, run = [100.0], list[float]()
+
+    class Counting(Supervisor):
+        async def checks(self, *, ask_models: bool = False) -> list[Check]:
+            run.append(now[0])
+            return []
+
+    supervisor = Counting(settings_of(None, tmp_path), lambda: None)  # type: ignore[arg-type,return-value]
+    await supervisor.recent_checks()
+    supervisor.app = SimpleNamespace(tools=SimpleNamespace(stopwatch=lambda: now[0]))  # type: ignore[assignment]
+    for seconds in (0.0, RECENT_SECONDS, RECENT_SECONDS + 1):
+        now[0] = 100.0 + seconds
+        await supervisor.recent_checks()
+
+    assert run == [100.0, 100.0, 101.0 + RECENT_SECONDS]

@@ -1,10 +1,13 @@
 """An agent that knows you tomorrow: the first evening, the next day, and what was corrected, with the bundled models."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.mcp.clients import make_key
 from tests.runtime.server import given
+from tests.stories.stage import stage
 
 import festinger
 from festinger.agent.mind import Agent
@@ -13,6 +16,7 @@ from festinger.llm.model import ModelPurpose
 from festinger.llm.providers.scripted import ScriptedProvider, scripted_model
 from festinger.services.agent import open_mind
 from festinger.settings.tree import EmbeddingSettings
+from festinger.store.repositories.auth import AccessRole
 
 EMBEDDER = EmbeddingSettings().model
 EVENING = (
@@ -92,3 +96,21 @@ async def test_what_was_corrected_once_stays_corrected(database_url: str, tmp_pa
     assert "5433" not in asked
     assert "5434" in recollected.text
     assert "5433" not in recollected.text
+
+
+async def test_at_a_server_the_model_looks_into_the_memory_by_itself(database_url: str, tmp_path: Path):
+    file = tmp_path / "answers.jsonl"
+    steps = ({"call": "recall", "with": {"cue": "office in Lisgate"}}, "It opens at nine.")
+    file.write_text("\n".join(map(json.dumps, steps)))
+    async with stage(database_url, tmp_path, llm__chat=f"scripted:{file}") as at:
+        headers = {"X-Festinger-Key": await make_key(at, AccessRole.REVIEWER)}
+        fact = {"text": "The office in Lisgate opens at nine."}
+        async with at.http.post(f"{at.url}/admin/api/memories", json=fact, headers=headers) as learned:
+            assert learned.status == 201
+        said = {"text": "Have a look at it, please."}
+        async with at.http.post(f"{at.url}/admin/api/agents/default/say", json=said, headers=headers) as got:
+            reply = await got.json()
+        [script] = [each for each in at.app.switchboard._open.values() if isinstance(each, ScriptedProvider)]
+
+    assert (reply["reply"], reply["tools"]) == ("It opens at nine.", ["recall"])
+    assert "The office in Lisgate opens at nine." in script.asked[1].messages[-1].text

@@ -1,24 +1,30 @@
 """What consolidation does over weeks: it invents nothing, promotes only what the outside says, and can be undone."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
-from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking
-from tests.consolidation.test_nights import GARDEN, INSIGHT, gardener, plant
+from tests.consolidation.sleeper import Sleeper, TalkingModel, insights, numbers_in, sleeping, thinking, with_model
+from tests.consolidation.test_nights import GARDEN, INSIGHT, Killed, gardener, plant
 from tests.jobs.deps import ask, rows
 
 from festinger.consolidation.apply import undo_night
+from festinger.consolidation.context import NightContext
+from festinger.consolidation.night import NightStep
 from festinger.consolidation.reconsider import ReconsiderAnswer
 from festinger.consolidation.reflect import InsightsAnswer
+from festinger.consolidation.run import UNITS, run_night
+from festinger.consolidation.tensions import TensionAnswer
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, lock_memory
 from festinger.memory.confidence import Weight, reinforce_weight
-from festinger.memory.edit import supersede
+from festinger.memory.edit import archive, supersede
 from festinger.memory.erasure.selector import Selector
 from festinger.memory.model import DERIVED, SourceTag
 from festinger.memory.query import explain_belief
@@ -163,6 +169,34 @@ async def test_five_causes_over_two_weeks_promote_once_within_the_rate(database_
         assert (await at.night(None)).items == ()
 
 
+@pytest.mark.requirement("C-71")
+async def test_what_four_nights_raised_on_the_same_causes_is_paused_until_a_new_cause(
+    database_url: str, tmp_path: Path
+):
+    async with sleeping(database_url, tmp_path, consolidation__enforce="breaker") as at:
+        memory = await said_on_days(at, TEA, days=5, every=4)
+        for _ in range(4):
+            await at.app.store.run(_raised_query(), memory=memory, at=at.hands.now)
+        before = await at.state()
+        paused = await at.night(None)
+        assert await at.state() == before
+        assert [(each["ceiling"], each["enforced"]) for each in paused.safety] == [("breaker", True)]
+        at.forward()
+        await at.tell(TEA, session="another")
+        told = await at.night(None)
+
+        assert (told.counts["reinforced"], told.safety) == (1, ())
+
+
+def _raised_query() -> Query:
+    return ask(
+        "with raised as (insert into night (space_id, id, trigger, state, started_at)"
+        " values ('main', gen_random_uuid(), 'person', 'done', %(at)s) returning id)"
+        " insert into night_item (space_id, id, night_id, unit_key, step, kind, memory_id, place, at)"
+        " select 'main', gen_random_uuid(), id, 'u', 'promote', 'reinforced', %(memory)s::uuid, 1, %(at)s from raised"
+    )
+
+
 @pytest.mark.requirement("C-50")
 async def test_a_promotion_adds_two_through_the_divisor(database_url: str, tmp_path: Path):
     async with sleeping(database_url, tmp_path) as at:
@@ -261,7 +295,7 @@ async def test_an_insight_whose_source_was_replaced_is_reconsidered_by_the_model
         new = await at.tell("The garden of Ann was sold to Ben")
         assert new.memory is not None
         await supersede(at.app.memory.deps, MAIN_SPACE, cited[0]["to_id"], new.memory.id, by="ada")
-        told = await at.night(model)
+        told = await at.night(model, only_step="reconsider")
 
         [now] = await at.memories("insight")
         assert now.content == changed
@@ -284,6 +318,81 @@ async def test_why_leads_from_an_insight_to_its_sources_and_their_days(database_
         assert why.origin is Origin.JOB
         assert len(below.causes) == 2
         assert insight.id in {each.id for each in below.supports}
+
+
+@pytest.mark.requirement("C-10", "C-16")
+async def test_a_night_killed_in_each_step_ends_in_the_same_rows_and_its_undo_leaves_what_stood_before(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    doomed: list[str] = []
+    write = NightContext.write_unit
+
+    async def die_once(context: NightContext, transaction: Any, step: str, key: str, plan: Any = None) -> None:
+        await write(context, transaction, step, key, plan)
+        if plan is None and step in doomed:
+            doomed.remove(step)
+            raise Killed
+
+    monkeypatch.setattr(NightContext, "write_unit", die_once)
+    async with sleeping(database_url, tmp_path, consolidation__derived_share=0.9) as at:
+        await prepare_all_steps(at, ("calm", "doomed"))
+        before = await rows_of(at, "doomed")
+        await at.night(eventful(), agent="calm")
+        doomed += [step.value for step in UNITS]
+        night, deps = await at.begin(agent="doomed"), with_model(at.deps, eventful())
+        for _ in UNITS:
+            with pytest.raises(Killed):
+                await run_night(deps, MAIN_SPACE, night)
+        await run_night(deps, MAIN_SPACE, night)
+
+        assert doomed == []
+        assert await rows_of(at, "doomed") == await rows_of(at, "calm") != before
+        items = await rows(at.app.store, "select distinct step from night_item where night_id = %(night)s", night=night)
+        assert {row["step"] for row in items} == set(NightStep)
+        await undo_night(at.deps, MAIN_SPACE, night, by="ada")
+        assert await rows_of(at, "doomed") == before
+
+
+async def prepare_all_steps(at: Sleeper, agents: Sequence[str]) -> None:
+    """Give every step of a night something to do: an insight without ground, a goal with a deed against it, and more."""
+    for agent in agents:
+        for number, text in enumerate(GARDEN):
+            await at.tell(text, session=f"s{number % 5}", subject="garden", origin="model", agent=agent)
+        await at.night(eventful(cites=[1, 2]), agent=agent, only_step="reflect")
+        [lost] = [each for each in await at.memories("insight") if each.agent_id == agent]
+        _, *cited = await rows(at.app.store, "select to_id from memory_link where from_id = %(id)s", id=lost.id)
+        for row in cited:
+            await archive(at.app.memory.deps, MAIN_SPACE, row["to_id"], by="ada")
+    for day in range(5):
+        for agent in agents:
+            await at.tell(TEA, session=f"day{day}", agent=agent)
+        at.forward(timedelta(days=4))
+    for agent in agents:
+        await at.tell("I do not work on Sundays", kind="preference", tags=("goal",), agent=agent)
+        await at.tell("I worked on Sundays in March", kind="episodic", origin="model", agent=agent)
+        await at.tell("Ann told at length how the garden came to be, and what she learned from it. " * 5, agent=agent)
+
+
+def eventful(*, cites: Sequence[int] = (1, 2, 3, 4)) -> TalkingModel:
+    """A model that has something to say in every step."""
+    model = gardener()
+    model.answers[InsightsAnswer] = lambda _prompt: insights((INSIGHT, cites))
+    model.answers[TensionAnswer] = lambda prompt: TensionAnswer(
+        reasoning="r", contradicting=numbers_in(prompt)[:1], confidence=0.9
+    )
+    return model
+
+
+async def rows_of(at: Sleeper, agent: str) -> list[dict[str, Any]]:
+    """What stands of an agent, without ids and moments."""
+    return await rows(
+        at.app.store,
+        "select m.kind, m.content, m.compressed, m.weight_alpha, m.weight_beta, m.confidence, m.cause_count, m.tags,"
+        " array(select s.content from memory_link l join memory s on s.id = l.to_id where l.from_id = m.id"
+        " and l.undone_at is null order by l.relation, s.content) as links"
+        " from memory m where m.agent_id = %(agent)s and m.status = 'active' order by m.kind, m.content",
+        agent=agent,
+    )
 
 
 @pytest.mark.requirement("C-01", "C-16")

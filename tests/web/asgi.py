@@ -115,7 +115,7 @@ class Stream:
 
 @asynccontextmanager
 async def streamed(
-    app: Any, target: str, *, key: str, headers: Mapping[str, str] | None = None
+    app: Any, target: str, *, key: str | None = None, headers: Mapping[str, str] | None = None
 ) -> AsyncIterator[Stream]:
     """Begin to read a stream, and leave it at the end of the block."""
     stream, begun, gone = Stream(), asyncio.Event(), asyncio.Event()

@@ -114,6 +114,14 @@ async def _propose(at: Stage) -> str:
     return str(made.body["proposal"]["id"])
 
 
+async def _loop(at: Stage) -> None:
+    said = {"session": "s1", "rule": "same_call", "level": 2, "count": 6, "key": "", "did": "nudge,temperature"}
+    cut = {"session": "s2", "rule": "stale", "channel": "text", "chars": 2480}
+    async with at.app.store.transaction() as transaction:
+        for name, payload in (("loop_detected", said), ("loop_recovered", said), ("loop_cut", cut)):
+            await at.app.outbox.emit(transaction, name, space=MAIN_SPACE, subject="session:s1", payload=payload)
+
+
 async def ignore_progress(_done: int, _total: int, _step: str) -> None:
     """Nobody watches."""
 
@@ -135,6 +143,7 @@ async def seeded(url: str, folder: Path, **flags: Any) -> AsyncIterator[Seeded]:
 
         await at.until(heard)
         await _think(at)
+        await _loop(at)
         (episode,) = await rows(at.app.store, "select id from episode where agent_id <> 'ada' limit 1")
         conflicts = await at.pending()
         (archived,) = await rows(at.app.store, "select id from memory where subject = 'office plant'")

@@ -50,7 +50,8 @@ async def console(url: str, folder: Path, browser: Browser, *, workers: bool = F
         async with open_door(NOWHERE, own=at.pages, find_key=at.supervisor.find_key) as door:
             link = await at.app.logins.invite("ann")
             yield Console(deps=at, url=door.url, link=link, browser=browser)
-        await asyncio.to_thread(browser.open, "about:blank")
+            # A page that is live would hold its connection.
+            await asyncio.to_thread(browser.open, "about:blank")
 
 
 async def disputed(at: Desk) -> None:

@@ -81,7 +81,7 @@ def look_at_every_page(browser: Browser, there: Seeded) -> dict[str, Any]:
             seen["broken"] += [(name, width, each) for each in browser.run(BROKEN)]
             seen["inline"] += len(browser.all("script:not([src]), style, [style], [onload], [onclick]"))
             seen["unnamed"] += [(name, each) for each in browser.run(UNNAMED)]
-            seen["foreign"] |= {each for each in browser.run(LOADED) if not each.startswith(f"{there.url}/admin/")}
+            seen["foreign"] |= {each for each in browser.run(LOADED) if not each.startswith(f"{there.url}/")}
             seen["grounds"][scheme].add(browser.run("return getComputedStyle(document.body).backgroundColor"))
     browser.open(there.url + "/admin")
     seen["charts"] = browser.run(CHARTS)

@@ -34,7 +34,6 @@ PATIENCE = 0.9
 """What a cycle of waiting leaves of the urgency."""
 NOVELTY_SHARE, RELEVANCE_SHARE, CHARGE_SHARE, URGENCY_SHARE = 0.3, 0.3, 0.2, 0.2
 RECENT_WINNERS = 5
-MOST_WAITING = 50
 INERTIA, INERTIA_AFTER_SHIFT, SHIFT = 0.3, 0.05, 0.7
 """How much of the last attention stays; less once the distance to the new winner passes `SHIFT`."""
 REPORT_CHARS = 80

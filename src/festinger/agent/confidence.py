@@ -9,7 +9,6 @@ LOWEST_BAR, BAR_SPAN = 0.3, 0.5
 FULL_MEMORY = 1000
 """Beyond so many memories an agent is grown up."""
 MANY_STEPS, MANY_QUESTIONS = 3, 2
-TWO = 2
 SURENESS = ((0.75, "sure"), (0.55, "fairly sure"), (0.35, "not very sure"), (0.0, "in doubt"))
 
 _HEDGES = re.compile(
@@ -75,4 +74,4 @@ def is_complex(message: str) -> bool:
 def needs_system2(reasons: Sequence[EscalationReason]) -> bool:
     """Two reasons, or one that always counts."""
     found = set(reasons)
-    return len(found - ALWAYS) >= TWO or bool(found & ALWAYS)
+    return len(found - ALWAYS) > 1 or bool(found & ALWAYS)

@@ -21,6 +21,7 @@ IDENTITY_BAR = 0.6
 HEAVIEST = 20
 MOST_CORRECTIONS = 3
 MOST_GOALS = 3
+BORN = "You have a memory, goals and values, and all of them are empty yet."
 ROLES = {TurnRole.USER: MessageRole.USER, TurnRole.ASSISTANT: MessageRole.ASSISTANT}
 
 
@@ -41,14 +42,6 @@ class ContextParts:
     notes: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    messages: tuple[PromptMessage, ...]
-    tokens: int
-    pruned: int
-    """Turns that did not fit."""
-
-
 def draw_identity(memories: Iterable[tuple[str, Weight, float]], chance: random.Random) -> list[str]:
     """Draw which of the heaviest memories are present, each by its weight and its relevance, within the budget."""
     drawn = [
@@ -57,11 +50,12 @@ def draw_identity(memories: Iterable[tuple[str, Weight, float]], chance: random.
     return list(_fit(drawn, IDENTITY_TOKENS))
 
 
-def build_context(parts: ContextParts, *, window: int) -> Context:
-    """Build the messages within a window of tokens; the oldest turns leave first, the message never."""
+def build_context(parts: ContextParts, *, window: int) -> tuple[list[PromptMessage], int]:
+    """Build the messages within a window, and count their tokens; the oldest turns leave first, the message never."""
     corrections = list(_fit(parts.corrections[:MOST_CORRECTIONS], CORRECTION_TOKENS))
+    lived = parts.identity or parts.goals or parts.history or parts.notes
     sections = [
-        _section("Boundaries, which always hold:", parts.boundaries),
+        _section("Boundaries, which always hold:", parts.boundaries) or ("" if lived else BORN),
         _section("What weighs most with you:", parts.identity),
         _section("What the person wants to reach, and you help with:", list(_fit(parts.goals, GOAL_TOKENS))),
         _section("What you learned from mistakes:", corrections),
@@ -73,15 +67,14 @@ def build_context(parts: ContextParts, *, window: int) -> Context:
     used = count_tokens(system.text) + count_tokens(last.text)
     room = window - used - min(ANSWER_TOKENS, int(ANSWER_SHARE * window))
     kept: list[PromptMessage] = []
-    spoken = [turn for turn in parts.history if turn.role in ROLES]
-    for turn in reversed(spoken):
+    for turn in reversed([turn for turn in parts.history if turn.role in ROLES]):
         cost = count_tokens(turn.content)
         if cost > room:
             break
         room -= cost
         used += cost
         kept.append(PromptMessage(role=ROLES[turn.role], text=turn.content))
-    return Context(messages=(system, *reversed(kept), last), tokens=used, pruned=len(spoken) - len(kept))
+    return [system, *reversed(kept), last], used
 
 
 def _section(title: str, lines: Sequence[str]) -> str:

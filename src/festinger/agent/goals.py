@@ -95,9 +95,14 @@ def settles(sentence: str, goal: str) -> GoalState | None:
     state = GoalState.DROPPED if _GIVEN_UP.search(sentence) else None
     if state is None and _REACHED.search(sentence) and not _NOT_YET.search(sentence):
         state = GoalState.ACHIEVED
-    wanted, said = _words(goal), _words(sentence)
-    shared = sum(any(_is_alike(word, other) for other in said) for word in wanted)
-    return state if wanted and shared / len(wanted) >= SHARED_WORDS else None
+    return state if shares_words(goal, sentence) else None
+
+
+def shares_words(wanted: str, said: str) -> bool:
+    """Whether someone who says this speaks of what is wanted: at least half of its words are in it, in some form."""
+    words, others = _words(wanted), _words(said)
+    shared = sum(any(_is_alike(word, other) for other in others) for word in words)
+    return shared / len(words) >= SHARED_WORDS if words else wanted.casefold() in said.casefold()
 
 
 def _words(text: str) -> set[str]:

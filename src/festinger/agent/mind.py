@@ -10,7 +10,7 @@ import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -18,7 +18,6 @@ import structlog
 from pydantic import BaseModel, Field
 
 from festinger.agent.attention import (
-    MOST_WAITING,
     RECENT_WINNERS,
     Stimulus,
     StimulusSource,
@@ -38,18 +37,12 @@ from festinger.agent.confidence import (
     needs_system2,
     read_reply,
 )
-from festinger.agent.context import (
-    HEAVIEST,
-    MOST_CORRECTIONS,
-    MOST_GOALS,
-    Context,
-    ContextParts,
-    build_context,
-    draw_identity,
-)
+from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.goals import GoalStep, list_open, notice_goals
+from festinger.agent.reminders import Reminder, notice_reminders, tell_due
+from festinger.agent.tools import AgentTool, OnText, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
-from festinger.errors import AlreadyRunning, BadInput, FestingerError, Overloaded
+from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
 from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage
 from festinger.llm.prompts import load_prompt
@@ -82,7 +75,6 @@ MOST_TURNS = 200
 FEW_WORDS = 3
 SEED_BITS = 63
 
-OnText = Callable[[str], None]
 ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
 
 
@@ -97,27 +89,21 @@ class Notes:
     """Of the best of them, from 0 to 1."""
 
 
-class Recollect(Protocol):
-    def __call__(self, scope: Scope, text: str, *, exclude: Collection[UUID]) -> Awaitable[Notes]: ...
-
-
-class ObserveReply(Protocol):
-    """Infers what became of the notes of a reply."""
-
-    def __call__(self, scope: Scope, recall: UUID, *, request: str, reply: str) -> Awaitable[None]: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDeps:
     memory: MemoryDeps
     retrieval: RetrievalDeps
     chance: random.Random
     model: ChooseModel
-    recollect: Recollect
-    observe_reply: ObserveReply
+    recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[Notes]]
+    """What is remembered about a message, without some memories."""
+    observe_reply: Callable[[Scope, UUID, str, str], Awaitable[None]]
+    """Infers what became of the notes of a recall, from the message and the reply."""
     about: Callable[[Scope], Awaitable[Sequence[str]]]
     """Lines about the agent itself: what it cost, how long it has lived."""
     window: Callable[[], int]
+    tools: Sequence[AgentTool] | None = ()
+    """Those of the memory, which the model may call beside its own; none where it may call nothing."""
 
 
 class LessonDraft(BaseModel):
@@ -138,9 +124,12 @@ class System2Answer(AnswerSchema):
 class HearResult:
     """A message that was taken in, what was learned from it, and the goals that it set or settled."""
 
-    stimulus: Stimulus
-    learned: tuple[Learned, ...]
-    goals: tuple[GoalStep, ...]
+    learned: Sequence[Learned]
+    goals: Sequence[GoalStep]
+    due: Sequence[Reminder]
+    """Reminders to tell before the answer."""
+    reminders: Sequence[Reminder]
+    """Reminders that the message set."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,20 +151,30 @@ class AgentCycle:
     tokens: int = 0
     corrections: list[UUID] = field(default_factory=list)
     goals: list[UUID] = field(default_factory=list)
+    tools: list[str] = field(default_factory=list)
     confidence: float | None = None
     retried: bool = False
     triggers: list[str] = field(default_factory=list)
     escalated: bool = False
     action: str = "said"
     degraded: list[str] = field(default_factory=list)
+    message: str
+    tell: OnText
+    said: list[PromptMessage] = field(default_factory=list)
+    """What the model was told, and what it said and called."""
     reply: str = ""
     notes: str = ""
+    evidence: float = 0.0
     recall: str = ""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("reply", "notes", "recall")
+        hidden = ("message", "tell", "said", "reply", "notes", "evidence", "recall")
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
+
+    def change_mind(self, answer: str) -> None:
+        self.reply += SECOND_THOUGHT + answer
+        self.tell(SECOND_THOUGHT + answer)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -190,33 +189,24 @@ class Agent:
     cycles: int = 0
     learned: dict[UUID, list[UUID]] = field(default_factory=dict)
     """Memories that a message taught, by its turn: what was just said is no recollection."""
+    reminders: Sequence[Reminder] = ()
+    """Those that the last message set."""
 
-    async def hear(self, text: str, *, source: StimulusSource = StimulusSource.USER) -> HearResult:
+    async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
-        if len(self.waiting) >= MOST_WAITING and source is not StimulusSource.USER:
-            raise Overloaded("Too much waits for the agent's attention.")
         memory = self.deps.memory
-        is_person = source is StimulusSource.USER
-        role = TurnRole.USER if is_person else TurnRole.THOUGHT
-        added = await append_turn(memory, self.scope, role, text)
-        if added.turn is None:
+        due = await tell_due(memory, self.scope)
+        turn = (await append_turn(memory, self.scope, TurnRole.USER, text)).turn
+        if turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
-        learned: list[Learned] = []
-        goals: list[GoalStep] = []
-        if is_person:
-            turn = PersonTurn(id=added.turn.turn_id, text=added.turn.content)
-            learned = await learn_turn(memory, self.scope, turn)
-            goals = await notice_goals(memory, self.scope, turn.text, learned, await list_open(memory, self.scope))
-            self.learned[turn.id] = [each.memory.id for each in learned if each.memory is not None]
-        stimulus = Stimulus(
-            id=added.turn.turn_id,
-            source=source,
-            text=added.turn.content,
-            at=added.turn.at,
-            vector=next(iter(await self._embed([text] if _names_subject(text) else [])), None),
-        )
-        self.waiting.append(stimulus)
-        return HearResult(stimulus=stimulus, learned=tuple(learned), goals=tuple(goals))
+        learned = await learn_turn(memory, self.scope, PersonTurn(id=turn.turn_id, text=turn.content))
+        goals = await notice_goals(memory, self.scope, turn.content, learned, await list_open(memory, self.scope))
+        self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
+        self.reminders = await notice_reminders(memory, self.scope, turn.content)
+        vector = next(iter(await self._embed([text] if _names_subject(text) else [])), None)
+        source = StimulusSource.USER
+        self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
+        return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
@@ -225,10 +215,9 @@ class Agent:
         winner = choose_winner(self.waiting, recent=self.recent, goals=list(wanted.values()))
         if winner is None:
             return None
-        cycle = self._begin(winner)
+        cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
-        message = winner.stimulus.text
-        notes = await self._recollect(cycle, winner.stimulus)
+        await self._recollect(cycle)
         heaviest = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
@@ -236,21 +225,29 @@ class Agent:
             for name in IDENTITY_SECTIONS
             for each in heaviest.get(name, ())
         ]
+        history = await self._load_history(before=winner.stimulus.id)
+        said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
+        own = own_tools(self.deps.memory, self.scope, said, noted=self.reminders)
+        tools = [] if self.deps.tools is None else [*self.deps.tools, *own]
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
             identity=draw_identity(weighty, chance),
             goals=self._pursue(cycle, goals, wanted),
-            corrections=await self._load_corrections(cycle, message),
-            about=(report_state(winner), *await self.deps.about(self.scope)),
-            history=await self._load_history(before=winner.stimulus.id),
-            message=message,
-            notes=notes.text,
+            corrections=await self._load_corrections(cycle),
+            about=(
+                report_state(winner),
+                *await self.deps.about(self.scope),
+                load_prompt("festinger.agent", "tools").text.strip() if tools else "",
+                *(f"You just noted a reminder for {each}" for each in self.reminders),
+            ),
+            history=history,
+            message=cycle.message,
+            notes=cycle.notes,
         )
-        context = build_context(parts, window=self.deps.window())
-        cycle.tokens = context.tokens
-        await self._answer(cycle, context, notes, message, on_text)
-        await self._finish(cycle, winner, message)
+        cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
+        await self._answer(cycle, tools)
+        await self._finish(cycle)
         return cycle
 
     def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
@@ -280,7 +277,7 @@ class Agent:
         rows = await memory.store.all(Q["vectors_of"], space=self.scope.space, memories=ids, model=embedder.name)
         return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}
 
-    def _begin(self, winner: Winner) -> AgentCycle:
+    def _begin(self, winner: Winner, tell: OnText) -> AgentCycle:
         stimulus = winner.stimulus
         self.waiting.remove(stimulus)
         for each in self.waiting:
@@ -298,6 +295,8 @@ class Agent:
             at=self.deps.memory.clock(),
             source=stimulus.source,
             winner=stimulus.id,
+            message=stimulus.text,
+            tell=tell,
             reason=winner.reason,
             candidates=[
                 {"id": str(each.id), "source": each.source, "salience": round(score, 4)}
@@ -306,87 +305,85 @@ class Agent:
             seed=self.deps.chance.getrandbits(SEED_BITS),
         )
 
-    async def _answer(self, cycle: AgentCycle, context: Context, notes: Notes, message: str, on_text: OnText) -> None:
+    async def _answer(self, cycle: AgentCycle, tools: Sequence[AgentTool]) -> None:
         """Ask the model, once more if it is in doubt, and think slowly if that is not enough."""
         model = await self.deps.model(ModelPurpose.CHAT, self.scope)
         if model is None:
             cycle.action = "remembered"
-            cycle.reply = answer_from_memory(notes, has_learned=bool(self.learned.get(cycle.winner)))
-            on_text(cycle.reply)
+            noted = [f"I will remind you: {each}" for each in self.reminders]
+            learned = bool(self.learned.get(cycle.winner))
+            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.notes, has_learned=learned)
+            cycle.tell(cycle.reply)
             return
         try:
-            cycle.reply = await _stream(model, context.messages, on_text)
+            cycle.reply = await self._ask(cycle, model, tools, cycle.tell)
         except FestingerError:
             cycle.action = "failed"
             cycle.degraded.append("model")
             await self.deps.memory.store.run(Q["put_cycle"], **cycle.row())
             raise
-        await self._doubt(cycle, model, context, notes, message, on_text)
+        await self._doubt(cycle, model, tools)
 
-    async def _doubt(
-        self, cycle: AgentCycle, model: Model, context: Context, notes: Notes, message: str, on_text: OnText
-    ) -> None:
+    async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
+        """Ask the model what it says to all that was said; it may call tools before."""
+        said = await answer_with_tools(model, cycle.said, tools, tell, window=self.deps.window())
+        cycle.said += said
+        cycle.tools += [each.calls[0].name for each in said if each.role is MessageRole.TOOL]
+        return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
+
+    async def _doubt(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
-        sounds, knowing = read_reply(cycle.reply), _knowing(notes, message)
+        sounds, knowing = read_reply(cycle.reply), _knowing(cycle)
         cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
         memories = int(
             await self.deps.memory.store.value(
                 Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
             )
         )
-        bar = doubt_bar(memories=memories, density=notes.evidence)
+        bar = doubt_bar(memories=memories, density=cycle.evidence)
         # A plain reply is not asked again only because nothing was remembered.
         if 1.0 - cycle.confidence < bar or sounds >= SOUNDS_SURE:
             return
         try:
-            await self._ask_again(cycle, model, context, knowing, on_text)
-            reasons = _reasons(cycle, message, bar=bar, unknown=knowing == 0.0)
+            cycle.said.append(load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200]))
+            again = await self._ask(cycle, model, tools, lambda _text: None)
+            cycle.retried = True
+            confidence = combine_confidence(objective=read_reply(again), knowing=knowing)
+            if confidence > cycle.confidence:
+                cycle.confidence = confidence
+                cycle.change_mind(again)
+            reasons = _reasons(cycle, bar=bar, unknown=knowing == 0.0)
             cycle.triggers = [reason.value for reason in reasons]
             if needs_system2(reasons):
-                await self._think_slowly(cycle, notes, message, reasons, on_text)
+                await self._think_slowly(cycle, reasons)
         except FestingerError as error:
             # The first answer stands.
             cycle.degraded.append("second thought")
             log.warning("no second thought", why=error.message)
 
-    async def _ask_again(
-        self, cycle: AgentCycle, model: Model, context: Context, knowing: float | None, on_text: OnText
-    ) -> None:
-        feedback = load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200])
-        spoken = PromptMessage(role=MessageRole.ASSISTANT, text=cycle.reply)
-        again = await _stream(model, [*context.messages, spoken, feedback], lambda _text: None)
-        cycle.retried = True
-        confidence = combine_confidence(objective=read_reply(again), knowing=knowing)
-        assert cycle.confidence is not None
-        if confidence > cycle.confidence:
-            cycle.confidence = confidence
-            _change_mind(cycle, again, on_text)
-
-    async def _think_slowly(
-        self, cycle: AgentCycle, notes: Notes, message: str, reasons: Sequence[EscalationReason], on_text: OnText
-    ) -> None:
+    async def _think_slowly(self, cycle: AgentCycle, reasons: Sequence[EscalationReason]) -> None:
         model = await self.deps.model(ModelPurpose.SYSTEM2, self.scope)
         if model is None:
             return
         asked = load_prompt("festinger.agent", "think").message(
-            message=message, notes=notes.text or "nothing", draft=cycle.reply, reasons=", ".join(reasons)
+            message=cycle.message, notes=cycle.notes or "nothing", draft=cycle.reply, reasons=", ".join(reasons)
         )
         thought = (await model.answer([asked], System2Answer)).value
         cycle.escalated = True
-        _change_mind(cycle, thought.answer, on_text)
+        cycle.change_mind(thought.answer)
         if (lesson := thought.correction) is not None:
             text = f"When {lesson.trigger}: {lesson.correction}"
             request = LearnRequest(text=text, kind=Kind.CORRECTION, origin=Origin.MODEL, source=f"agent:{model.name}")
             await learn(self.deps.memory, self.scope, request)
 
-    async def _finish(self, cycle: AgentCycle, winner: Winner, message: str) -> None:
+    async def _finish(self, cycle: AgentCycle) -> None:
         """Keep the reply and the cycle, and infer what became of the notes. Never costs the reply."""
         memory = self.deps.memory
         try:
             shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
             await append_turn(memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
             if shown and cycle.action == "said":
-                await self.deps.observe_reply(self.scope, UUID(cycle.recall), request=message, reply=cycle.reply)
+                await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
@@ -406,21 +403,21 @@ class Agent:
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
-    async def _recollect(self, cycle: AgentCycle, stimulus: Stimulus) -> Notes:
+    async def _recollect(self, cycle: AgentCycle) -> None:
         try:
-            notes = await self.deps.recollect(self.scope, stimulus.text, exclude=self.learned.get(stimulus.id, ()))
+            notes = await self.deps.recollect(self.scope, cycle.message, self.learned.get(cycle.winner, ()))
         except FestingerError as error:
             cycle.degraded.append("memory")
             log.warning("answering without memory", why=error.message)
-            return Notes()
-        cycle.injected, cycle.recall, cycle.notes = list(notes.ids), notes.recall, notes.text
-        return notes
+            return
+        cycle.injected, cycle.recall = list(notes.ids), notes.recall
+        cycle.notes, cycle.evidence = notes.text, notes.evidence
 
-    async def _load_corrections(self, cycle: AgentCycle, message: str) -> list[str]:
+    async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
         """Lessons from mistakes that bear on a message."""
         deps = self.deps.retrieval
         query = parse_recall_query(
-            message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
+            cycle.message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
         )
         found = await recall(deps, self.scope, query, door="chat", counts=False)
         cycle.corrections = [item.id for item in found.items]
@@ -474,9 +471,9 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
     return [dict(row) for row in rows]
 
 
-def answer_from_memory(notes: Notes, *, has_learned: bool) -> str:
+def answer_from_memory(notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    lines = [line for line in notes.text.splitlines() if line.startswith("- ")]
+    lines = [line for line in notes.splitlines() if line.startswith("- ")]
     if not lines:
         return "I will remember that." if has_learned else "Nothing relevant is remembered."
     return "\n".join(["This is what I remember:", *lines])
@@ -487,33 +484,19 @@ def _names_subject(message: str) -> bool:
     return len(message.split()) > FEW_WORDS
 
 
-def _change_mind(cycle: AgentCycle, answer: str, on_text: OnText) -> None:
-    cycle.reply += SECOND_THOUGHT + answer
-    on_text(SECOND_THOUGHT + answer)
-
-
-def _knowing(notes: Notes, message: str) -> float | None:
+def _knowing(cycle: AgentCycle) -> float | None:
     """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
-    if notes.text:
-        return min(1.0, notes.evidence)
-    return 0.0 if "?" in message else None
+    if cycle.notes:
+        return min(1.0, cycle.evidence)
+    return 0.0 if "?" in cycle.message else None
 
 
-def _reasons(cycle: AgentCycle, message: str, *, bar: float, unknown: bool) -> list[EscalationReason]:
+def _reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[EscalationReason]:
     assert cycle.confidence is not None
     found = {
         EscalationReason.DOUBT: 1.0 - cycle.confidence >= bar,
         EscalationReason.CONTRADICTION: "(disputed)" in cycle.notes,
-        EscalationReason.COMPLEXITY: is_complex(message),
+        EscalationReason.COMPLEXITY: is_complex(cycle.message),
         EscalationReason.UNKNOWN: unknown,
     }
     return [reason for reason, applies in found.items() if applies]
-
-
-async def _stream(model: Model, messages: Sequence[PromptMessage], on_text: OnText) -> str:
-    pieces = []
-    async for chunk in model.chat(messages):
-        if chunk.text:
-            pieces.append(chunk.text)
-            on_text(chunk.text)
-    return "".join(pieces).strip()

@@ -35,6 +35,7 @@ FAMILIES = {
     "judgements": ("memory", "What judges said of two statements."),
     "iknowthat": ("world", "State a fact of the shared world."),
     "concept": ("world", "All that is known of a word, and why."),
+    "graph": ("world", "What stands around a word, as a table or a picture."),
     "conflicts": ("world", "Facts that cannot both stand: see and decide them."),
     "forget": ("forget", "Erase memories, what derives from them, and their words."),
     "repair": ("forget", "Take back all that came from one source, and what it did."),

@@ -12,6 +12,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
+from festinger.cli.agent_tools import memory_tools
 from festinger.cli.client import MODEL
 from festinger.cli.early_server import BackgroundWork, ServerDeps
 from festinger.cli.worker import WorkerProcess, build_writer
@@ -74,6 +75,7 @@ async def _open(plan: ServerDeps, worker: WorkerProcess | None) -> AsyncIterator
     """The app of a server, with its worker; commands find the server while it is open."""
     start = StartOptions(providers=True, workers=plan.background is BackgroundWork.HERE)
     async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
+        app.agent_tools = memory_tools
         record_file_edits(app)
         preload_world(app, MAIN_SPACE)
         with announce_server(app.home, plan.local):

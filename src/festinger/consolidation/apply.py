@@ -8,19 +8,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from festinger.consolidation.ceilings import WeightAction, find_band, limit_change
+from festinger.consolidation.ceilings import GOAL_LIKE, WeightAction, find_band, limit_change
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightDeps, NightItem, NightItemKind, NightStep, PlannedChange, Q, list_items
 from festinger.errors import NotFound, UndoBlocked
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.memory.annotate import annotate
-from festinger.memory.changes import BeliefUpdate, adjust_belief, changes_of, lock_existing_memories, lock_memory
+from festinger.memory.changes import (
+    BeliefUpdate,
+    Link,
+    add_links,
+    adjust_belief,
+    changes_of,
+    lock_existing_memories,
+    lock_memory,
+)
 from festinger.memory.confidence import Weight, reinforce_weight, weaken_weight
 from festinger.memory.edit import archive_in_transaction, supersede
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Kind, Memory, Status
+from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
 from festinger.proposals.detectors.detector import finding_to_suggestion
@@ -65,7 +73,8 @@ async def _learn(context: NightContext, key: str, change: PlannedChange) -> Lear
         derived_from=tuple(MemoryId(UUID(each)) for each in change.cites),
         by_model=True,
         shared=context.agent is None,
-        asked=False,
+        # A tension only quotes what was learned already.
+        asked=change.text_kind == Kind.TENSION,
         key=key,
         metadata=dict(change.notes),
     )
@@ -87,6 +96,7 @@ async def _apply(
     if change.kind is NightItemKind.PROPOSED:
         return await _propose(context, transaction, held, change)
     done = await archive_in_transaction(context.deps.memory, transaction, held, by=context.by, reason=change.reason)
+    context.grow(-1)
     return [(NightItemKind.ARCHIVED, held.id, done.change)]
 
 
@@ -98,13 +108,17 @@ async def _follow_up(
         context.counts["refused"] += 1
         return []
     memory = learned.memory.id if learned and learned.memory else MemoryId(UUID(change.memory))
-    if learned is None or not learned.created:
+    # A night that was killed learns it again, and is told by the action alone that it made it.
+    if learned is None or learned.action in (Action.CONFIRMED, Action.ECHOED):
         known = replace(change, kind=NightItemKind.CITED, memory=str(memory), notes={})
         return await _annotate(context, transaction, known)
     items: list[Item] = [(NightItemKind.LEARNED, memory, None)]
     items += [(NightItemKind.SUPERSEDED, learned.superseded[0], learned.change)] if learned.superseded else []
     context.counts["made"] += 1
-    context.derived += 1
+    context.grow(1 - len(learned.superseded) - bool(change.replaces))
+    if change.about:
+        at = context.deps.memory.clock()
+        await add_links(transaction, context.space, memory, Link.ABOUT, to=[UUID(change.about)], at=at)
     if change.replaces:
         old, joined = UUID(change.replaces), replace(context.deps.memory, store=NestedStore(transaction))
         done = await supersede(joined, context.space, old, memory, by=context.by, reason=change.reason)
@@ -162,6 +176,7 @@ async def _move(
 ) -> tuple[UUID | None, Weight]:
     """Change a weight as far as the ceilings allow; return the change and the weight."""
     causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, CauseSpan())
+    raised = await transaction.one(Q["raised"], space=context.space, agent=context.agent, id=held.id, least=GOAL_LIKE)
     action = WeightAction(
         before=held.weight,
         after=wanted,
@@ -169,8 +184,10 @@ async def _move(
         confidence=held.confidence,
         moved=context.moved.get(held.id, 0.0),
         changes=context.changes,
+        goals=tuple(raised["goals"]),
+        nights=raised["nights"],
     )
-    allowed, events = limit_change(action, context.terms.shadow)
+    allowed, events = limit_change(action, context.shadow)
     context.events += [(held.id, event) for event in events]
     if allowed == held.weight:
         return None, allowed

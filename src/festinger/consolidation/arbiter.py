@@ -54,7 +54,7 @@ class ArbiterOpinion:
 
     verdict: ConflictVerdict | None
     reason: str
-    cost_usd: Decimal | None
+    cost_usd: Decimal | None = Decimal(0)
 
 
 async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
@@ -166,12 +166,7 @@ def apply_rules(case: ConflictCase) -> Ruling | None:
         return Ruling(
             decision=ConflictDecision.RECLASSIFY, why="it belongs to another dimension", dimension=case.free_dimension
         )
-    if item.collision_type != Collision.RETRACTION and is_person_overriding(case):
+    is_stated = item.is_persons and item.incoming_source == EdgeSource.GUTASK
+    if item.collision_type != Collision.RETRACTION and is_stated and not case.existing.person_stated:
         return Ruling(decision=ConflictDecision.UPDATE, why="a person stated it, and nobody stated the other")
     return None
-
-
-def is_person_overriding(case: ConflictCase) -> bool:
-    item = case.conflict
-    is_stated = item.is_persons and item.incoming_source == EdgeSource.GUTASK
-    return is_stated and case.existing is not None and not case.existing.person_stated

@@ -1,7 +1,7 @@
 """Safety ceilings of the weight changes that a night makes. Pure.
 
 The hard ceiling of .95 and diminishing returns are part of the weight itself (`memory.confidence`). A ceiling in
-shadow only logs what it would have stopped.
+shadow only logs what it would have stopped; the breaker is in shadow until nights have promoted often enough.
 """
 
 import math
@@ -16,10 +16,16 @@ MOST_MOVED = 0.10
 MOST_CHANGES = 50
 FEWEST_CAUSES = 2
 SURE_ENOUGH = 0.7
+MOST_SHARE, FEWEST_GOALS = 0.4, 3
+"""How much of the centers of all goals one may hold, from so many goals on."""
+MOST_UNCHANGED = 4
+"""Nights that raise a weight on the same causes; a fifth does not."""
+NIGHTS_BEFORE = 2
+"""Nights with promotions after which every ceiling is enforced."""
 ROUNDING = 1e-9
+GOAL_LIKE = 0.65
 
-
-BANDS = {0.82: "identity", 0.65: "goal", 0.0: "experience"}
+BANDS = {0.82: "identity", GOAL_LIKE: "goal", 0.0: "experience"}
 """Names of the bands by the center from which they hold, highest first."""
 
 
@@ -28,7 +34,9 @@ def find_band(center: float) -> str:
 
 
 class Ceiling(StrEnum):
+    GOAL_SHARE = "goal_share"
     TWO_GATES = "two_gates"
+    BREAKER = "breaker"
     RATE_LIMIT = "rate_limit"
 
 
@@ -44,6 +52,10 @@ class WeightAction:
     """How far this night has moved the center already."""
     changes: int = 0
     """Weight changes that this night has made."""
+    goals: tuple[float, ...] = ()
+    """Centers of the other memories that are like goals."""
+    nights: int = 0
+    """Nights that raised it since its last cause."""
 
     @property
     def delta(self) -> float:
@@ -52,6 +64,13 @@ class WeightAction:
 
 def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
     """Whether an action passes a ceiling, and why not."""
+    center, is_gain = action.after.center, action.delta > 0
+    if ceiling is Ceiling.GOAL_SHARE:
+        is_goal = is_gain and center >= GOAL_LIKE and len(action.goals) + 1 >= FEWEST_GOALS
+        share = center / (center + sum(action.goals))
+        return not is_goal or share <= MOST_SHARE + ROUNDING, f"it would hold {share:.0%} of the weight of all goals"
+    if ceiling is Ceiling.BREAKER:
+        return not is_gain or action.nights < MOST_UNCHANGED, f"{action.nights} nights raised it on the same causes"
     if ceiling is Ceiling.RATE_LIMIT:
         total = abs(action.moved + action.delta)
         return total <= MOST_MOVED + ROUNDING, f"its center would move by {total:.2f} in one night"
@@ -59,6 +78,12 @@ def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
         return False, f"{MOST_CHANGES} weights were changed in this night"
     is_backed = action.causes >= FEWEST_CAUSES or action.confidence >= SURE_ENOUGH
     return is_backed, f"{action.causes} causes and confidence {action.confidence:.2f} are too little"
+
+
+def find_shadow(shadow: Collection[str], enforce: Collection[str], *, nights: int) -> set[str]:
+    """Return the ceilings that only log after so many nights with promotions, unless the settings say otherwise."""
+    early = {Ceiling.BREAKER.value} if nights < NIGHTS_BEFORE else set()
+    return {*shadow, *early.difference(enforce)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
@@ -38,6 +38,11 @@ class NightUnit:
     """Whether it makes a new memory."""
 
 
+async def return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
+    """The plan of a unit that is known beforehand."""
+    return plan
+
+
 @dataclass(slots=True, kw_only=True)
 class NightContext:
     deps: NightDeps
@@ -58,6 +63,8 @@ class NightContext:
     moved: dict[UUID, float] = field(default_factory=dict)
     """How far this night moved each center."""
     changes: int = 0
+    shadow: Collection[str] = ()
+    """The ceilings that only log."""
     events: list[tuple[UUID, SafetyEvent]] = field(default_factory=list)
 
     @property
@@ -85,6 +92,10 @@ class NightContext:
         is_share_left = self.derived + 1 <= self.terms.derived_share * (self.active + 1)
         return not unit.makes or (self.counts["made"] < self.terms.max_new and is_share_left)
 
+    def grow(self, by: int) -> None:
+        """Count derived memories that were made, or with a negative number put away."""
+        self.active, self.derived = self.active + by, self.derived + by
+
     async def ask(self, prompt: PromptMessage, shape: type[A]) -> A:
         """Ask the model, within the limits."""
         if self.model is None or self.calls >= self.terms.max_calls:
@@ -103,10 +114,12 @@ class NightContext:
         self.cost.add(answer.cost_usd)
         return answer.value
 
+    async def rows(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
+        """Query what the night's owner holds."""
+        return await self.deps.store.all(Q[query], space=self.space, agent=self.agent, **parameters)
+
     async def load(self, query: str, **parameters: Any) -> list[Memory]:
-        """Load memories of the night's owner."""
-        rows = await self.deps.store.all(Q[query], space=self.space, agent=self.agent, **parameters)
-        return [memory_from_row(row) for row in rows]
+        return [memory_from_row(row) for row in await self.rows(query, **parameters)]
 
     async def write_unit(
         self, transaction: Transaction, step: str, key: str, plan: Sequence[Any] | None = None

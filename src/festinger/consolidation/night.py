@@ -18,7 +18,7 @@ from festinger.errors import AlreadyRunning, NotFound
 from festinger.ids import SpaceId
 from festinger.llm.model import Model
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.model import Memory
+from festinger.memory.model import Kind, Memory
 from festinger.proposals.deps import ProposalDeps
 from festinger.records import record_json, row_mapper
 from festinger.retrieval.deps import RetrievalDeps
@@ -34,6 +34,7 @@ SHARED = ""
 
 class NightStep(StrEnum):
     REFLECT = "reflect"
+    TENSIONS = "tensions"
     REWRITE = "rewrite"
     PROMOTE = "promote"
     RECONSIDER = "reconsider"
@@ -61,6 +62,8 @@ class PlannedChange:
     text_kind: str = ""
     cites: tuple[str, ...] = ()
     """Memories that a text rests on."""
+    about: str = ""
+    """What a tension or a narrative is about; it ends with it."""
     replaces: str = ""
     notes: Mapping[str, Any] = field(default_factory=dict, hash=False)
     gain: float = 0.0
@@ -73,6 +76,16 @@ class PlannedChange:
 
 
 planned_from_json = row_mapper(PlannedChange)
+
+
+def plan_text(kind: Kind, text: str, cites: Iterable[Memory], **more: Any) -> PlannedChange:
+    """Plan to learn a text that rests on memories."""
+    ids = tuple(str(each.id) for each in cites)
+    return PlannedChange(kind=NightItemKind.LEARNED, text=text, text_kind=kind.value, cites=ids, **more)
+
+
+def plan_change(kind: NightItemKind, memory: Memory, reason: str, **more: Any) -> PlannedChange:
+    return PlannedChange(kind=kind, memory=str(memory.id), reason=reason, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from functools import partial
 from uuid import UUID
 
-from festinger.consolidation.context import NightContext, NightUnit
-from festinger.consolidation.night import NightItemKind, PlannedChange, Q, planned_from_json
+from festinger.consolidation.ceilings import GOAL_LIKE
+from festinger.consolidation.context import NightContext, NightUnit, return_plan
+from festinger.consolidation.night import NightItemKind, PlannedChange, Q, plan_change, planned_from_json
 from festinger.ids import Origin
 from festinger.memory.confidence import decay_weight, idle_days, reinforce_weight
 from festinger.memory.model import Memory
 from festinger.memory.query import CauseSpan, load_causes
 
-GOAL_LIKE = 0.65
 IDENTITY_LIKE = 0.82
 TRUSTED = 3
 LEARNING_RATE = 0.1
@@ -64,17 +64,13 @@ async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
     left = await context.deps.store.all(Q["last_left_over"], space=context.space, agent=night.agent, night=night.id)
     for row in left:
         rest = [planned_from_json(row["change"])]
-        yield NightUnit(key=f"rest:{rest[0].memory}:{row['id']}", plan=partial(_return_plan, rest))
+        yield NightUnit(key=f"rest:{rest[0].memory}:{row['id']}", plan=partial(return_plan, rest))
     for memory in await context.load("promotion_candidates", causes=STAGES[0].causes):
         if (found := await _find_promotion(context, memory)) is not None:
             stage, causes = found
             key = f"promote:{memory.id}:{stage.gain}:{min(causes.sightings)}:{causes.count}"
             plan = _plan_promotion(context, memory, stage, causes)
-            yield NightUnit(key=key, plan=partial(_return_plan, plan))
-
-
-async def _return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
-    return plan
+            yield NightUnit(key=key, plan=partial(return_plan, plan))
 
 
 async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, CauseSpan] | None:
@@ -98,12 +94,7 @@ def _plan_promotion(
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
     bound = context.deps.proposals.terms(context.space).detectors.identity.threshold
     asks = after.center > bound and context.terms.trust_level < TRUSTED
-    return [
-        PlannedChange(
-            kind=NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED,
-            memory=str(memory.id),
-            gain=stage.gain,
-            evidence=tuple(str(each) for each in causes.sightings),
-            reason=f"promotion: {causes.count} causes over {causes.days} days",
-        )
-    ]
+    kind = NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED
+    evidence = tuple(str(each) for each in causes.sightings)
+    reason = f"promotion: {causes.count} causes over {causes.days} days"
+    return [plan_change(kind, memory, reason, gain=stage.gain, evidence=evidence)]

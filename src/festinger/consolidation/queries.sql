@@ -169,6 +169,10 @@ exists (
 -- name: survey
 -- The numbers of what an owner holds.
 select count(*) as active, count(*) filter (where m.kind in ('insight', 'narrative', 'tension')) as derived,
+    count(*) filter (where m.kind = 'tension' and m.metadata ->> 'status' is distinct from 'acknowledged') as tensions,
+    (select count(distinct u.night_id) from night_unit u join night n on n.space_id = u.space_id and n.id = u.night_id
+     where u.space_id = %(space)s and u.step = 'promote' and n.agent_id = coalesce(%(agent)s::text, '')
+       and n.state = 'done') as promoting_nights,
     count(*) filter (where m.weight_alpha > 200 or m.weight_beta > 200) as heavy,
     count(*) filter (where m.weight_alpha > 5 and m.weight_beta > 5) as contested,
     count(*) filter (where m.weight_alpha < 2 and m.weight_beta < 2) as uninformed,
@@ -239,6 +243,67 @@ where m.kind = 'insight' and
 group by m.id
 having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 3.0);
 
+-- name: untold_insights
+-- Insights on enough sources that no narrative tells, or one of which half the sources or more are not theirs any more.
+select m.*, ground.sources, told.id as told from memory m
+cross join lateral (
+    select array_agg(s.id order by s.id) as sources from memory_link l
+    join memory s on s.space_id = l.space_id and s.id = l.to_id and s.status = 'active'
+    where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
+) as ground
+left join lateral (
+    select n.id, (
+        select count(*) from memory_link k where k.space_id = n.space_id and k.from_id = n.id
+          and k.relation = 'derives_from' and k.undone_at is null and k.to_id = any(ground.sources)) as kept
+    from memory_link a
+    join memory n on n.space_id = a.space_id and n.id = a.from_id and n.kind = 'narrative' and n.status = 'active'
+    where a.space_id = m.space_id and a.to_id = m.id and a.relation = 'about'
+    order by n.seq desc limit 1
+) as told on true
+where m.kind = 'insight' and cardinality(ground.sources) >= %(fewest)s
+  and (told.id is null or 2 * told.kept <= cardinality(ground.sources)) and
+-- use: own
+order by m.seq
+limit %(limit)s;
+
+-- name: values
+-- What an owner values or aims at, the heaviest first, with the tension about it, what any tension about it cites, and
+-- when a judge last compared these words of it with deeds.
+select m.*, units.key,
+    (select max(u.at) from night_unit u
+     where u.space_id = m.space_id and u.key like units.key || ':%%' and u.is_done) as judged_at,
+    (select t.id from memory_link a
+     join memory t on t.space_id = a.space_id and t.id = a.from_id and t.kind = 'tension' and t.status = 'active'
+     where a.space_id = m.space_id and a.to_id = m.id and a.relation = 'about' order by t.seq limit 1) as tension,
+    array(select l.to_id from memory_link a
+          join memory_link l on l.space_id = a.space_id and l.from_id = a.from_id and l.relation = 'derives_from'
+          where a.space_id = m.space_id and a.to_id = m.id and a.relation = 'about') as cited
+from memory m
+cross join lateral (select concat_ws(':', 'tension', m.id, encode(m.fold, 'hex'), %(judge)s::text) as key) as units
+where m.kind not in ('insight', 'narrative', 'tension')
+  and (m.tags && array['value', 'goal'] or m.weight_alpha / (m.weight_alpha + m.weight_beta) > %(above)s) and
+-- use: own
+order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
+limit %(limit)s;
+
+-- name: open_tensions
+-- Tensions, by how many causes they were shown, and the outcomes of what they are about since the last deed against it.
+select m.*,
+    (select count(distinct (r.agent_id, r.session_id, (r.at at time zone 'utc')::date)) from recall_hit h
+     join recall r on r.space_id = h.space_id and r.id = h.recall_id
+     where h.space_id = m.space_id and h.ref = m.id and h.shown) as shown,
+    count(o.id) filter (where o.outcome = 'acted') as acted,
+    count(o.id) filter (where o.outcome = 'contradicted') as against
+from memory m
+join memory_link a on a.space_id = m.space_id and a.from_id = m.id and a.relation = 'about'
+left join outcome o on o.space_id = m.space_id and o.memory_id = a.to_id and o.counted and o.replaced_by is null
+    and o.at > (select max(l.at) from memory_link l where l.space_id = m.space_id and l.from_id = m.id
+                  and l.relation = 'derives_from' and l.undone_at is null)
+where m.kind = 'tension' and
+-- use: own
+group by m.space_id, m.id
+order by m.seq;
+
 -- name: without_short_form
 -- Long memories without a short form, the heaviest first.
 select m.* from memory m
@@ -248,15 +313,30 @@ order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
 limit %(limit)s;
 
 -- name: promotion_candidates
--- What many causes said and nothing disputes. What was derived is held by its sources, however many they are.
+-- What many causes said and nothing disputes or is in tension with. What was derived is held by its sources, however many they are.
 select m.* from memory m
 where not m.immutable and m.kind not in ('insight', 'narrative', 'tension')
   and m.cause_count >= %(causes)s and m.source_tag not like 'internal%%'
   and not
   -- use: disputed
+  and not exists (
+      select from memory_link l join memory t on t.space_id = l.space_id and t.id = l.from_id
+      where l.space_id = m.space_id and l.to_id = m.id and l.relation = 'derives_from' and l.undone_at is null
+        and t.kind = 'tension' and t.status = 'active')
   and
 -- use: own
 order by m.cause_count desc, m.seq;
+
+-- name: raised
+-- The centers of an owner's other memories that are like goals, and how many nights raised one since its last cause.
+select array(select m.weight_alpha / (m.weight_alpha + m.weight_beta) from memory m
+             where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= %(least)s and m.id <> %(id)s and
+             -- use: own
+    ) as goals,
+    (select count(distinct i.night_id) from night_item i
+     where i.space_id = %(space)s and i.memory_id = %(id)s and i.kind = 'reinforced' and i.undone_at is null
+       and i.at > (select max(s.at) from memory_sighting s where s.space_id = %(space)s and s.memory_id = %(id)s
+                     and s.counted and s.origin <> 'job')) as nights;
 
 -- name: spent_causes
 -- The sightings that earlier promotions of a memory rest on.
@@ -271,11 +351,26 @@ select o.outcome, o.w from outcome o
 where o.space_id = %(space)s and o.memory_id = %(memory)s and o.counted and o.replaced_by is null
 order by o.at, o.id;
 
+-- part: about_gone
+-- Whether a tension or a narrative is about something that does not stand any more.
+exists (
+    select from memory_link a left join memory v on v.space_id = a.space_id and v.id = a.to_id
+    where a.space_id = d.space_id and a.from_id = d.id and a.relation = 'about' and v.status is distinct from 'active'
+)
+
+-- name: derived_about_gone
+-- Tensions and narratives about what does not stand any more.
+select d.* from memory d
+where d.space_id = %(space)s and d.agent_id is not distinct from %(agent)s::text and d.status = 'active' and
+-- use: about_gone
+order by d.seq;
+
 -- name: stale_derived
 -- Derived memories that lost ground: a source does not stand, was edited since, or is disputed, as they may be.
 select d.* from memory d
 where d.space_id = %(space)s and d.agent_id is not distinct from %(agent)s::text and d.status = 'active'
-  and d.kind in ('insight', 'narrative', 'tension')
+  and d.kind in ('insight', 'narrative', 'tension') and not
+  -- use: about_gone
   and exists (
     select from memory_link l
     join memory m on m.space_id = l.space_id and m.id in (l.to_id, d.id)

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from festinger.consolidation.context import NightContext, NightUnit
-from festinger.consolidation.night import NightItemKind, PlannedChange, Q, unit_key
+from festinger.consolidation.context import NightContext, NightUnit, return_plan
+from festinger.consolidation.night import NightItemKind, PlannedChange, Q, plan_change, plan_text, unit_key
 from festinger.consolidation.sources import FEWEST_CITED, format_sources, reject_text, select_cited
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
@@ -23,53 +23,46 @@ class ReconsiderAnswer(AnswerSchema):
 
 
 async def reconsider_units(context: NightContext) -> AsyncIterator[NightUnit]:
-    """Yield a unit per derived memory that lost ground since it was last looked at."""
+    """Yield a unit per derived memory that lost ground since it was last looked at, or what it is about."""
     for memory in await context.load("stale_derived", limit=MOST_STALE):
         rows = await context.deps.store.all(Q["ground_of"], space=context.space, memory=memory.id)
         states = sorted(f"{row['id']}:{row['status']}:{row['is_disputed']}" for row in rows)
         key = unit_key("stale", [memory, *map(memory_from_row, rows)], *states)
         yield NightUnit(key=key, plan=partial(_plan_reconsideration, context, memory, rows))
+    async for unit in ended_units(context):
+        yield unit
+
+
+async def ended_units(context: NightContext) -> AsyncIterator[NightUnit]:
+    """Yield a unit per tension and narrative about what does not stand any more."""
+    for memory in await context.load("derived_about_gone"):
+        plan = [plan_change(NightItemKind.ARCHIVED, memory, "what it is about does not stand any more")]
+        yield NightUnit(key=unit_key("ended", [memory]), plan=partial(return_plan, plan))
 
 
 async def _plan_reconsideration(
     context: NightContext, memory: Memory, rows: Sequence[Mapping[str, Any]]
 ) -> Sequence[PlannedChange]:
     present = [memory_from_row(row) for row in rows if row["status"] == Status.ACTIVE]
-    is_disputed = any(row["is_disputed"] for row in rows)
+    # A tension tells of a contradiction, and a narrative goes with its insight.
+    is_disputed = memory.kind is Kind.INSIGHT and any(row["is_disputed"] for row in rows)
+    archive = partial(plan_change, NightItemKind.ARCHIVED, memory)
+    cites = tuple(str(each.id) for each in present)
+    keep = plan_change(NightItemKind.ANNOTATED, memory, "it still holds", cites=cites)
     if len(present) < FEWEST_CITED:
-        return [_archive(memory, "too few of its sources stand")]
+        return [archive("too few of its sources stand")]
     if context.model is None or memory.kind is not Kind.INSIGHT:
-        return [_archive(memory, "a source of it is disputed")] if is_disputed else [_relink(memory, present)]
+        return [archive("a source of it is disputed") if is_disputed else keep]
     prompt = load_prompt("festinger.consolidation", "reconsider").message(
         statement=memory.content, notes=format_sources(present)
     )
     answer = await context.ask(prompt, ReconsiderAnswer)
     if answer.verdict == "falls":
-        return [_archive(memory, answer.reasoning[:200])]
+        return [archive(answer.reasoning[:200])]
     if answer.verdict == "holds":
-        return [_relink(memory, present)]
+        return [keep]
     cited = select_cited(answer.cites, present)
     if reject_text(context, answer.statement, cited):
-        return [_archive(memory, "it must change, and nothing that holds takes its place")]
-    return [
-        PlannedChange(
-            kind=NightItemKind.LEARNED,
-            text=answer.statement,
-            text_kind=Kind.INSIGHT.value,
-            cites=tuple(str(each.id) for each in cited),
-            replaces=str(memory.id),
-            notes={"prompt": prompt.prompt_hash},
-            reason=answer.reasoning[:200],
-        )
-    ]
-
-
-def _archive(memory: Memory, reason: str) -> PlannedChange:
-    return PlannedChange(kind=NightItemKind.ARCHIVED, memory=str(memory.id), reason=reason)
-
-
-def _relink(memory: Memory, present: Sequence[Memory]) -> PlannedChange:
-    """Keep a memory, on the sources that stand."""
-    cites = tuple(str(each.id) for each in present)
-    kind = NightItemKind.ANNOTATED
-    return PlannedChange(kind=kind, memory=str(memory.id), cites=cites, reason="it still holds")
+        return [archive("it must change, and nothing that holds takes its place")]
+    notes, reason = {"prompt": prompt.prompt_hash}, answer.reasoning[:200]
+    return [plan_text(Kind.INSIGHT, answer.statement, cited, replaces=str(memory.id), notes=notes, reason=reason)]

@@ -1,25 +1,27 @@
 """Finds insights: asks a model for questions, recalls what answers them, and asks for statements with citations.
 
-Groups of memories about one subject or tag are asked about directly, and long memories get a short form. Derived
-memories are never shown as sources.
+Groups of memories about one subject or tag are asked about directly. An insight on enough sources gets a narrative,
+and long memories a short form. Derived memories are never shown as sources.
 """
 
 import json
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError
-from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, Q, unit_key
+from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, Q, plan_change, plan_text, unit_key
+from festinger.consolidation.reconsider import ended_units
 from festinger.consolidation.sources import find_unsupported, format_sources, reject_text, select_cited
 from festinger.embedding.profiles import EmbedderProfile, Threshold
 from festinger.ids import MemoryId
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
 from festinger.memory.changes import find_memories
-from festinger.memory.model import DERIVED, Kind, Memory, SourceTag, Status
+from festinger.memory.model import DERIVED, Kind, Memory, SourceTag, Status, memory_from_row
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.recall import recall
 
@@ -38,6 +40,7 @@ LONG = 280
 """Characters from which a memory is longer than a note."""
 SHORT_WORDS = 20
 MOST_SHORTENED = 20
+NARRATIVE_WORDS, MOST_NARRATIVES = 60, 10
 
 BASE = tuple(kind.value for kind in Kind if kind not in DERIVED)
 """The kinds on which derived memories rest."""
@@ -61,23 +64,30 @@ class InsightsAnswer(AnswerSchema):
     insights: list[InsightDraft] = Field(max_length=20)
 
 
+class NarrativeAnswer(AnswerSchema):
+    narrative: str = Field(max_length=1000)
+
+
 class ShortFormAnswer(AnswerSchema):
     short: str = Field(max_length=500)
 
 
 async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
-    """Yield the units of questions and groups. Without a model there are none: groups are only shown."""
+    """Yield the units of questions, groups and narratives. Without a model there are none: groups are only shown."""
     if context.model is None:
         return
     async for unit in _question_units(context):
         yield unit
-    store = context.deps.store
-    for group in await store.all(
-        Q["groups"], limit=MOST_GROUPS, covered=COVERED, space=context.space, agent=context.agent
-    ):
+    for group in await context.rows("groups", limit=MOST_GROUPS, covered=COVERED):
         members = await _load_sources(context, group["members"])
         plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
         yield NightUnit(key=unit_key("group", members), plan=plan, makes=True)
+    async for unit in ended_units(context):
+        yield unit
+    for row in await context.rows("untold_insights", fewest=FEWEST_SOURCES, limit=MOST_NARRATIVES):
+        insight, sources = memory_from_row(row), await _load_sources(context, row["sources"])
+        plan = partial(_plan_narrative, context, insight, sources, told=str(row["told"] or ""))
+        yield NightUnit(key=unit_key("narrative", [insight, *sources]), plan=plan, makes=True)
 
 
 async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
@@ -87,7 +97,7 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
         return
     key, before = unit_key("questions", recent), context.unfinished
     for question in await _ask_questions(context, key, recent):
-        hits = await _recall_sources(context, question)
+        hits = await recall_sources(context, question, limit=HITS)
         if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
             yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
@@ -113,11 +123,11 @@ async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memor
     return questions
 
 
-async def _recall_sources(context: NightContext, question: str) -> list[Memory]:
-    """Recall what may answer a question; nothing if recall abstains."""
-    if not question.strip():
+async def recall_sources(context: NightContext, cue: str, **more: Any) -> list[Memory]:
+    """Recall what may answer a question, or what is near to a statement; nothing if recall abstains."""
+    if not cue.strip():
         return []
-    query = RecallQuery(cue=question[:500], limit=HITS, kinds=BASE)
+    query = RecallQuery(cue=cue[:500], kinds=BASE, **more)
     found = await recall(context.deps.retrieval, context.scope, query, counts=False)
     return await _load_sources(context, [item.id for item in found.items])
 
@@ -146,22 +156,13 @@ async def _plan_insights(
         if draft.confidence is not None and draft.confidence < LEAST_SURE:
             context.counts["unsure"] += 1
         elif not reject_text(context, text, cited):
-            cites = tuple(str(each.id) for each in cited)
-            planned.append(
-                PlannedChange(
-                    kind=NightItemKind.LEARNED,
-                    memory=await _find_same(context, text, cites),
-                    text=text,
-                    text_kind=Kind.INSIGHT.value,
-                    cites=cites,
-                    notes={"prompt": prompt.prompt_hash},
-                    reason=draft.reasoning[:200],
-                )
-            )
+            same = await _find_same(context, text, cited)
+            notes = {"prompt": prompt.prompt_hash}
+            planned.append(plan_text(Kind.INSIGHT, text, cited, memory=same, notes=notes, reason=draft.reasoning[:200]))
     return planned
 
 
-async def _find_same(context: NightContext, text: str, cites: Sequence[str]) -> str:
+async def _find_same(context: NightContext, text: str, cited: Sequence[Memory]) -> str:
     """Find the insight that says this already; empty if there is none.
 
     It is so near in meaning, or near enough to compare and rests on the same sources: a model words one thing in
@@ -170,9 +171,8 @@ async def _find_same(context: NightContext, text: str, cites: Sequence[str]) -> 
     embedder = context.deps.retrieval.embedder()
     profile = embedder.profile if embedder else EmbedderProfile(name="")
     bar, near = profile.threshold(Threshold.CONFIRMING), profile.threshold(Threshold.CHECK)
-    ids = [UUID(each) for each in cites]
-    rows = await context.deps.store.all(Q["insights_on"], space=context.space, agent=context.agent, cites=ids)
-    alike = {row["id"] for row in rows}
+    ids = [each.id for each in cited]
+    alike = {row["id"] for row in await context.rows("insights_on", cites=ids)}
     query = RecallQuery(cue=text, limit=HITS, kinds=(Kind.INSIGHT.value,), ungated=True)
     found = await recall(context.deps.retrieval, context.scope, query, counts=False)
     for item in found.items:
@@ -180,6 +180,21 @@ async def _find_same(context: NightContext, text: str, cites: Sequence[str]) -> 
         if least is not None and item.cosine is not None and item.cosine >= least:
             return str(item.id)
     return ""
+
+
+async def _plan_narrative(
+    context: NightContext, insight: Memory, sources: Sequence[Memory], *, told: str
+) -> list[PlannedChange]:
+    """Tell how the sources of an insight led to one another, in place of what was told before."""
+    prompt = load_prompt(PACKAGE, "narrative").message(
+        statement=insight.content, notes=format_sources(sources), most=str(NARRATIVE_WORDS)
+    )
+    words = (await context.ask(prompt, NarrativeAnswer)).narrative.split()
+    text = " ".join(words) if len(words) <= NARRATIVE_WORDS else ""
+    if reject_text(context, text, sources):
+        return []
+    notes, reason = {"prompt": prompt.prompt_hash}, "the story of an insight"
+    return [plan_text(Kind.NARRATIVE, text, sources, about=str(insight.id), replaces=told, notes=notes, reason=reason)]
 
 
 async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:
@@ -195,6 +210,4 @@ async def _plan_short_form(context: NightContext, memory: Memory) -> list[Planne
     if not 0 < len(short.split()) <= SHORT_WORDS or find_unsupported(short, [memory.content]) is not None:
         context.counts["unsupported"] += 1
         return []
-    notes = {"compressed": short}
-    kind = NightItemKind.ANNOTATED
-    return [PlannedChange(kind=kind, memory=str(memory.id), notes=notes, reason="its short form")]
+    return [plan_change(NightItemKind.ANNOTATED, memory, "its short form", notes={"compressed": short})]

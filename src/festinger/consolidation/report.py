@@ -21,13 +21,13 @@ VERBS = {
     NightItemKind.LEARNED: "Made",
     NightItemKind.PROPOSED: "Asks you in the inbox about",
     NightItemKind.REINFORCED: "Promoted",
+    NightItemKind.ARCHIVED: "Put away",
 }
 SUMMARIES = {
-    NightItemKind.CITED: "Gave {n} insights new sources.",
+    NightItemKind.CITED: "Gave {n} derived memories new sources.",
     NightItemKind.ANNOTATED: "Added notes to {n} memories.",
     NightItemKind.WEAKENED: "Let {n} sources step back behind their insight.",
-    NightItemKind.SUPERSEDED: "Replaced {n} insights.",
-    NightItemKind.ARCHIVED: "Put {n} derived memories away, because their ground is gone.",
+    NightItemKind.SUPERSEDED: "Replaced {n} derived memories.",
 }
 REFUSALS = {
     "uncited": "cited fewer than two sources",
@@ -48,7 +48,7 @@ async def report_night(deps: NightDeps, space: SpaceId, night: UUID) -> Night:
     changes = {row["id"]: row for row in rows}
     told = tuple(_describe(each, memories.get(MemoryId(each.memory)), changes.get(each.change)) for each in items)
     found = replace(found, items=told, safety=tuple(safety))
-    lines = list(_lines(found, {each.memory: memories[MemoryId(each.memory)].content for each in told}))
+    lines = list(_lines(found, memories))
     if len(lines) > MOST_LINES:
         lines[MOST_LINES - 1 :] = [f"… and {len(lines) - MOST_LINES + 1} more."]
     return replace(found, lines=tuple(lines))
@@ -73,7 +73,7 @@ def _format_center(memory: Memory, columns: Mapping[str, float]) -> str:
     return f"{Weight(alpha=alpha, beta=beta).center:.2f}"
 
 
-def _lines(night: Night, contents: Mapping[UUID, str]) -> Iterator[str]:
+def _lines(night: Night, memories: Mapping[MemoryId, Memory]) -> Iterator[str]:
     """Tell a night in lines that a person likes to read."""
     if night.error:
         yield f"The night ended early: {night.error}"
@@ -84,10 +84,11 @@ def _lines(night: Night, contents: Mapping[UUID, str]) -> Iterator[str]:
     if groups := night.survey.get("groups"):
         yield f"Noticed {len(groups)} groups of memories that recur, the largest with {groups[0]['causes']} causes."
     for item in night.items:
-        if item.kind in VERBS:
+        if item.kind in VERBS and (memory := memories.get(MemoryId(item.memory))) is not None:
             undone = " (undone)" if item.is_undone else ""
             more = f", {item.reason}" if item.reason else ""
-            yield f"{VERBS[item.kind]} {_quote(contents[item.memory])} [{str(item.memory)[:SHORT]}]{more}{undone}"
+            what = f"the {memory.kind.value} {_quote(memory.content)} [{str(memory.id)[:SHORT]}]"
+            yield f"{VERBS[item.kind]} {what}{more}{undone}"
     counted = Counter(each.kind for each in night.items)
     yield from (words.format(n=counted[kind]) for kind, words in SUMMARIES.items() if counted[kind])
     for name, why in REFUSALS.items():
@@ -95,6 +96,8 @@ def _lines(night: Night, contents: Mapping[UUID, str]) -> Iterator[str]:
             yield f"Dropped {night.counts[name]} drafts that {why}."
     if night.safety:
         yield f"Safety ceilings met {len(night.safety)} changes."
+    if tensions := night.survey.get("tensions"):
+        yield f"Tensions that nobody has settled: {tensions}."
     if waiting := night.counts.get("left_over", 0) + len(night.left_over):
         yield f"{waiting} things wait for the next night."
     if not night.items and not night.preview:

@@ -18,7 +18,7 @@ from uuid import UUID
 
 import structlog
 
-from festinger.consolidation.arbiter import apply_rules, ask_model
+from festinger.consolidation.arbiter import ArbiterOpinion, apply_rules, ask_model
 from festinger.errors import AlreadyRunning, BadDecision, FestingerError, NoSuchRun, Stale
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.model import Judgement, Relation
@@ -47,15 +47,7 @@ DECISIONS = {Relation.UPDATE: "update", Relation.SAME: "same", Relation.UNRELATE
 """The decision that each judgement implies for a held pair."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResolutionOpinion:
-    """The verdict of a run, or the reason why there is none."""
-
-    verdict: ConflictVerdict | None
-    reason: str
-
-
-JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ResolutionOpinion]]
+JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ArbiterOpinion]]
 
 
 def find_deciding_rule(old: Memory, new: Memory) -> str | None:
@@ -79,7 +71,7 @@ def decide_by_judgement(said: Judgement, *, old: Memory, new: Memory) -> tuple[s
     return decision, said.reasoning
 
 
-async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, *, run: UUID) -> ResolutionOpinion:
+async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, run: UUID) -> ArbiterOpinion:
     """Judge a conflict of two memories. Call outside transactions."""
     assert conflict.old_memory is not None, "a conflict of memories names both"
     assert conflict.new_memory is not None, "a conflict of memories names both"
@@ -87,14 +79,14 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, *
         found = await find_memories(transaction, space, [conflict.old_memory, conflict.new_memory])
     old, new = found.get(MemoryId(conflict.old_memory)), found.get(MemoryId(conflict.new_memory))
     if old is None or new is None:
-        return ResolutionOpinion(verdict=None, reason="one of the two is gone")
+        return ArbiterOpinion(verdict=None, reason="one of the two is gone")
     if (why := find_deciding_rule(old, new)) is not None:
         verdict = ConflictVerdict(decision="update", judge=ConflictJudge.RULE, by="rule", reasoning=why, run=run)
-        return ResolutionOpinion(verdict=verdict, reason=why)
+        return ArbiterOpinion(verdict=verdict, reason=why)
     [said] = await deps.panel.with_model_all(space, [build_memory_pair(old, new)])
     decision, why = decide_by_judgement(said, old=old, new=new)
     if decision is None:
-        return ResolutionOpinion(verdict=None, reason=why)
+        return ArbiterOpinion(verdict=None, reason=why)
     verdict = ConflictVerdict(
         decision=decision,
         judge=ConflictJudge.MODEL,
@@ -105,7 +97,7 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, *
         prompt_hash=said.prompt_hash,
         run=run,
     )
-    return ResolutionOpinion(verdict=verdict, reason=why)
+    return ArbiterOpinion(verdict=verdict, reason=why)
 
 
 log = structlog.get_logger(room="consolidation")
@@ -128,23 +120,6 @@ class ResolutionStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResolutionRun:
-    id: UUID
-    state: str
-    dry_run: bool
-    pending: int
-    seen: int
-    resolved: int
-    dismissed: int
-    waiting: int
-    failed: int
-    left_over: int
-    cost_usd: Decimal | None
-    started_at: datetime
-    finished_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ResolutionReport:
     seen: int
     resolved: int
@@ -153,6 +128,16 @@ class ResolutionReport:
     failed: int
     left_over: int
     cost_usd: Decimal | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolutionRun(ResolutionReport):
+    id: UUID
+    state: str
+    dry_run: bool
+    pending: int
+    started_at: datetime
+    finished_at: datetime | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -167,18 +152,11 @@ class CostTotal:
 
 async def begin_run(deps: WorldDeps, transaction: Transaction, space: SpaceId, *, dry_run: bool = False) -> UUID:
     """Create a run for a job to execute. Raises `AlreadyRunning`."""
-    made = await transaction.maybe(
-        Q["begin_resolution"],
-        space=space,
-        id=deps.new_id(),
-        dry_run=dry_run,
-        pending=await count_pending(deps, space),
-        now=deps.clock(),
-    )
-    if made is None:
+    run, pending = deps.new_id(), await count_pending(deps, space)
+    begun = {"id": run, "dry_run": dry_run, "pending": pending, "now": deps.clock()}
+    if await transaction.maybe(Q["begin_resolution"], space=space, **begun) is None:
         row = await transaction.maybe(Q["run_under_way"], space=space)
         raise AlreadyRunning("Conflicts are being resolved already.", run_id=str(row["id"]) if row else None)
-    run: UUID = made["id"]
     return run
 
 

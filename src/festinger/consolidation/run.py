@@ -10,11 +10,13 @@ from dataclasses import asdict
 from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
+from festinger.consolidation.ceilings import find_shadow
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
 from festinger.consolidation.night import NightDeps, NightStep, Q, find_night, planned_from_json
 from festinger.consolidation.promote import promote_units
 from festinger.consolidation.reconsider import reconsider_units
 from festinger.consolidation.reflect import reflect_units, rewrite_units
+from festinger.consolidation.tensions import tension_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
 from festinger.observability.metrics import NIGHTS, SAFETY_EVENTS
@@ -26,6 +28,7 @@ UNITS: Mapping[NightStep, Callable[[NightContext], AsyncIterator[NightUnit]]] = 
     # First: what is put away here may be told anew in the same night, so that a second one finds nothing to do.
     NightStep.RECONSIDER: reconsider_units,
     NightStep.REFLECT: reflect_units,
+    NightStep.TENSIONS: tension_units,
     NightStep.REWRITE: rewrite_units,
     NightStep.PROMOTE: promote_units,
 }
@@ -72,10 +75,11 @@ async def _run_steps(context: NightContext, report: Report | None) -> None:
 
 async def _survey(context: NightContext) -> None:
     """Take the numbers of the night's memories; later steps and the console read them."""
-    store, space, agent = context.deps.store, context.space, context.agent
-    row = await store.one(Q["survey"], space=space, agent=agent)
-    groups = await store.all(Q["groups"], space=space, agent=agent, covered=None, limit=MOST_GROUPS)
+    [row] = await context.rows("survey")
+    groups = await context.rows("groups", covered=None, limit=MOST_GROUPS)
     context.active, context.derived = row["active"], row["derived"]
+    terms = context.terms
+    context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
     context.survey = {**row, "groups": shown}
 

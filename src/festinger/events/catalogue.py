@@ -156,6 +156,7 @@ DOORS = {
     "export_finished": audit_schema(file=TEXT, counts=COUNTS),
     "milestone_verified": audit_schema(agent=TEXT, n=COUNT, by=TEXT),
     "false_alarm_marked": audit_schema(kind=TEXT, id=TEXT, by=TEXT),
+    "false_alarm_withdrawn": audit_schema(kind=TEXT, id=TEXT, by=TEXT),
 }
 
 RELIABILITY = {

@@ -31,6 +31,10 @@ class IdleGate:
         self._serving = 0
         self._served = -math.inf
 
+    @property
+    def is_serving(self) -> bool:
+        return self._serving > 0
+
     @contextmanager
     def serving(self) -> Iterator[None]:
         """Mark that a request is being worked on."""

@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
 
 import structlog
 from pydantic import ValidationError
@@ -48,6 +47,7 @@ from festinger.llm.model import (
     PromptMessage,
     Provider,
     T,
+    ToolOffer,
     Usage,
     prompt_hash,
 )
@@ -82,24 +82,9 @@ class Flaw:
     """What is wrong, in words for the model."""
     text: str = ""
 
-    @property
-    def repairable(self) -> bool:
-        return self.kind in REPAIRABLE
-
 
 def parse_reply(reply: ModelReply, shape: type[T]) -> T | Flaw:
     """Return the answer in its shape, or its first flaw."""
-    if flaw := find_flaw(reply):
-        return flaw
-    text = _unfenced(reply.text)
-    try:
-        return shape.model_validate_json(text)
-    except ValidationError as error:
-        return _misshapen(error, reply.text)
-
-
-def find_flaw(reply: ModelReply) -> Flaw | None:
-    """Return what is wrong with a reply whatever its shape should be."""
     text = reply.text.strip()
     if len(text) > LONGEST_CHARS:
         return Flaw(kind=FlawKind.TOO_LONG, says=f"it has {len(text)} characters.")
@@ -110,7 +95,11 @@ def find_flaw(reply: ModelReply) -> Flaw | None:
         return Flaw(kind=FlawKind.CUT_OFF, says="it was cut off before its end; be shorter.", text=text)
     if not text:
         return Flaw(kind=FlawKind.EMPTY, says="it is empty.")
-    return None
+    fenced = _FENCE.match(text)
+    try:
+        return shape.model_validate_json(fenced[1] if fenced else text)
+    except ValidationError as error:
+        return _misshapen(error, text)
 
 
 def build_repair_messages(
@@ -123,45 +112,16 @@ def build_repair_messages(
     return [*messages, *spoken, PromptMessage(role=MessageRole.USER, text=ask.text)]
 
 
-def _unfenced(text: str) -> str:
-    stripped = text.strip()
-    fenced = _FENCE.match(stripped)
-    return fenced[1] if fenced else stripped
-
-
 def _misshapen(error: ValidationError, text: str) -> Flaw:
     # Only the first few, and without the values: they are in the answer itself.
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found[0]["type"] == "json_invalid":
-        return Flaw(kind=FlawKind.NOT_JSON, says="it is not one JSON object.", text=text.strip())
+        return Flaw(kind=FlawKind.NOT_JSON, says="it is not one JSON object.", text=text)
     said = "; ".join(f"`{'.'.join(map(str, item['loc']))}`: {item['msg']}" for item in found[:5])
-    return Flaw(kind=FlawKind.WRONG_SHAPE, says=f"it has another shape: {said}.", text=text.strip())
+    return Flaw(kind=FlawKind.WRONG_SHAPE, says=f"it has another shape: {said}.", text=text)
 
 
 log = structlog.get_logger()
-
-V = TypeVar("V")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCallResult(Generic[V]):
-    """The result of one call, and its ledger row."""
-
-    result: V | Flaw
-    call: ModelCall
-
-
-class ModelConnection(Protocol):
-    """What `CheckedModel` asks through."""
-
-    @property
-    def name(self) -> str: ...
-
-    async def exchange(
-        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
-    ) -> ModelCallResult[V]: ...
-
-    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,24 +210,23 @@ class GuardedConnection:
     def name(self) -> str:
         return self._provider.endpoint.name
 
-    async def exchange(
-        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
-    ) -> ModelCallResult[V]:
-        """Make one call; `accept` says whether the reply is usable."""
+    async def exchange(self, messages: Sequence[PromptMessage], shape: type[T]) -> tuple[T | Flaw, ModelCall]:
+        """Make one call; return the answer in its shape or its flaw, and the ledger row."""
         async with self._admitted(messages) as call:
             waited = self._provider.complete(messages, shape)
             reply = await await_within(self._terms.timeout_s, waited, server=self._guard.server)
             call.usage = reply.usage
-            result = accept(reply)
+            result = parse_reply(reply, shape)
             call.ok = not isinstance(result, Flaw)
         assert call.row is not None
-        return ModelCallResult(result=result, call=call.row)
+        return result, call.row
 
-    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
+    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
         """Stream one call; the timeout applies to each chunk."""
         length = 0
+        calls = False
         async with self._admitted(messages) as call:
-            pieces = aiter(self._provider.stream(messages))
+            pieces = aiter(self._provider.stream(messages, tools))
             while True:
                 try:
                     chunk = await await_within(self._terms.timeout_s, anext(pieces), server=self._guard.server)
@@ -275,10 +234,11 @@ class GuardedConnection:
                     break
                 call.usage = chunk.usage or call.usage
                 length += len(chunk.text)
+                calls = calls or bool(chunk.calls)
                 if length > LONGEST_CHARS:
                     raise ProviderRefused(f"{self.name} does not stop writing.")
                 yield chunk
-            if not length:
+            if not length and not calls:
                 raise ProviderRefused(f"{self.name} gave an empty answer.")
             call.ok = True
 
@@ -349,7 +309,7 @@ def _measure(row: ModelCall, seconds: float) -> None:
 class CheckedModel:
     """A `Model` on a connection."""
 
-    def __init__(self, line: ModelConnection) -> None:
+    def __init__(self, line: GuardedConnection) -> None:
         self._line = line
 
     @property
@@ -358,23 +318,20 @@ class CheckedModel:
 
     async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
         require_reasoning_first(shape)
-        first = await self._ask(messages, shape)
-        if not isinstance(first.result, Flaw):
-            return self._answer(first.result, messages, (first.call,))
-        if not first.result.repairable:
-            raise self._refusal(first.result)
-        second = await self._ask(build_repair_messages(messages, first.result, shape), shape)
-        if isinstance(second.result, Flaw):
-            raise self._refusal(second.result)
-        return self._answer(second.result, messages, (first.call, second.call))
+        first, call = await self._line.exchange(messages, shape)
+        if not isinstance(first, Flaw):
+            return self._answer(first, messages, call)
+        if first.kind not in REPAIRABLE:
+            raise self._refusal(first)
+        second, repair = await self._line.exchange(build_repair_messages(messages, first, shape), shape)
+        if isinstance(second, Flaw):
+            raise self._refusal(second)
+        return self._answer(second, messages, call, repair)
 
-    def chat(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        return self._line.stream(messages)
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+        return self._line.stream(messages, tools)
 
-    async def _ask(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelCallResult[T]:
-        return await self._line.exchange(messages, shape, accept=lambda reply: parse_reply(reply, shape))
-
-    def _answer(self, value: T, messages: Sequence[PromptMessage], calls: tuple[ModelCall, ...]) -> ModelAnswer[T]:
+    def _answer(self, value: T, messages: Sequence[PromptMessage], *calls: ModelCall) -> ModelAnswer[T]:
         return ModelAnswer(
             value=value,
             model=self.name,

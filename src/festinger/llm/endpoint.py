@@ -152,9 +152,11 @@ async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: 
     if not text or text == AUTO:
         # `auto` has already been replaced where the client's own model is known; otherwise there is none.
         return None
-    if (row := _row_id(text)) is not None:
-        return await resolve(row)
-    return _named(text, environment)
+    try:
+        row = UUID(text)
+    except ValueError:
+        return _named(text, environment)
+    return await resolve(row)
 
 
 def parse_provider(text: str) -> ProviderName:
@@ -167,13 +169,6 @@ def parse_provider(text: str) -> ProviderName:
             f"There is no provider `{text[:64]}`.",
             hint="Known are " + ", ".join(f"`{name}`" for name in sorted(known)) + ".",
         ) from error
-
-
-def _row_id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _named(text: str, environment: Mapping[str, str]) -> Endpoint:

@@ -37,6 +37,9 @@ _PASSING = (ModelRateLimitError, ModelUnavailableError, ModelServerError, ModelC
 _LASTING = (ModelRequestRejectedError, ModelQuotaExceededError)
 _CODE = re.compile(r"[A-Za-z_]{1,60}")
 """Matches error codes (`rate_limit_exceeded`) but no keys."""
+_NO_TOOLS = re.compile(
+    r"support\w* tool|tool(?:s| choice| use| calling)?(?: param)? (?:requires|(?:is|are) not)", re.IGNORECASE
+)
 
 
 class UpstreamError(Exception):
@@ -46,8 +49,14 @@ class UpstreamError(Exception):
 def to_provider_error(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     """Return our error for theirs, with its cause set."""
     ours = _ours(error, asked)
-    ours.__cause__ = _stand_in(error)
+    # Without the traceback too: its frames hold the request with its headers.
+    ours.__cause__ = UpstreamError(f"{type(error).__name__}: {_facts(error)}")
     return ours
+
+
+def refuses_tools(error: Exception) -> bool:
+    """Whether a server says that this model, or the way that it is served, takes no tools."""
+    return isinstance(error, ModelHTTPError) and _NO_TOOLS.search(str(error.body)) is not None
 
 
 def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
@@ -95,11 +104,6 @@ def _facts(error: Exception) -> str:
         codes = (error.provider_error_code, error.provider_error_type)
         facts += [code for code in codes if code and _CODE.fullmatch(code)][:1]
     return ", ".join(facts)
-
-
-def _stand_in(error: Exception) -> UpstreamError:
-    # Without the traceback too: its frames hold the request with its headers.
-    return UpstreamError(f"{type(error).__name__}: {_facts(error)}")
 
 
 def _caused_by(error: BaseException, kind: type[Exception]) -> bool:

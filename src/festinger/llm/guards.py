@@ -6,11 +6,9 @@ provider's own failures count; a refusal is an answer. Times come from an inject
 """
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import TypeVar
 
 from festinger.clock import Stopwatch
@@ -22,61 +20,6 @@ WINDOW_SECONDS = 60.0
 OPEN_SECONDS = 30.0
 
 
-class CallAdmission(StrEnum):
-    FREELY = "freely"
-    AS_PROBE = "as probe"
-    NOT_NOW = "not now"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CircuitBreaker:
-    failures: tuple[float, ...] = ()
-    """Times of the latest failures, oldest first."""
-    opened: float | None = None
-    probing: bool = False
-
-
-CLOSED = CircuitBreaker()
-
-
-def decide_admission(breaker: CircuitBreaker, now: float) -> CallAdmission:
-    if breaker.opened is None:
-        return CallAdmission.FREELY
-    if breaker.probing or now - breaker.opened < OPEN_SECONDS:
-        return CallAdmission.NOT_NOW
-    return CallAdmission.AS_PROBE
-
-
-def begin_probe(breaker: CircuitBreaker) -> CircuitBreaker:
-    return replace(breaker, probing=True)
-
-
-def record_failure(breaker: CircuitBreaker, now: float, *, probe: bool) -> CircuitBreaker:
-    """Record a failure. A call begun before the breaker opened does not keep it open longer."""
-    if probe:
-        return replace(breaker, opened=now, probing=False)
-    recent = tuple(at for at in breaker.failures if now - at < WINDOW_SECONDS)
-    failures = (*recent, now)[-FAILURES:]
-    if breaker.opened is None and len(failures) == FAILURES:
-        return CircuitBreaker(failures=failures, opened=now)
-    return replace(breaker, failures=failures)
-
-
-def record_answer(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
-    """Close the breaker on an answer to the probe. A late answer from before says nothing about now."""
-    return CLOSED if probe else breaker
-
-
-def record_cancellation(breaker: CircuitBreaker, *, probe: bool) -> CircuitBreaker:
-    """Release the probe of a caller that left before the provider could show anything."""
-    return replace(breaker, probing=False) if probe else breaker
-
-
-def seconds_until_probe(breaker: CircuitBreaker, now: float) -> float:
-    """Return the seconds until the next probe may be made."""
-    return 0.0 if breaker.opened is None else max(0.0, OPEN_SECONDS - (now - breaker.opened))
-
-
 R = TypeVar("R")
 
 
@@ -86,8 +29,10 @@ class ServerGuard:
     def __init__(self, server: str, stopwatch: Stopwatch) -> None:
         self.server = server
         self._stopwatch = stopwatch
-        self._breaker = CLOSED
         self._slots: dict[int, asyncio.Semaphore] = {}
+        self._failures: deque[float] = deque(maxlen=FAILURES)
+        self._opened: float | None = None
+        self._is_probing = False
 
     @asynccontextmanager
     async def slot(self, at_once: int) -> AsyncIterator[None]:
@@ -97,44 +42,48 @@ class ServerGuard:
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:
-        """Let a call through if the breaker does, and record how it went."""
-        probe = self._admit()
-        said: bool | None = None
+        """Let a call through if the breaker does, and record how it went; a caller that left shows nothing."""
+        is_probe = self._admit()
         try:
             yield
-            said = True
         except ProviderDown:
-            said = False
+            self._record_failure(is_probe)
             raise
         except FestingerError:
-            said = True
+            self._record_answer(is_probe)
             raise
+        else:
+            self._record_answer(is_probe)
         finally:
-            self._breaker = self._after(said, probe)
-
-    def _after(self, said: bool | None, probe: bool) -> CircuitBreaker:
-        """Return the new breaker; `said` is whether the provider answered, none if unknown (cancelled)."""
-        if said is None:
-            return record_cancellation(self._breaker, probe=probe)
-        if said:
-            return record_answer(self._breaker, probe=probe)
-        return record_failure(self._breaker, self._stopwatch(), probe=probe)
+            self._is_probing = self._is_probing and not is_probe
 
     def _admit(self) -> bool:
+        """Whether the call is a probe. Raises `ProviderDown` while the breaker is open."""
+        if self._opened is None:
+            return False
+        wait = max(0.0, OPEN_SECONDS - (self._stopwatch() - self._opened))
+        if self._is_probing or wait:
+            raise ProviderDown(
+                f"{self.server} failed too often and is not asked now.",
+                hint=f"It is tried again in {wait:.0f} seconds.",
+                retry_after=round(wait),
+            )
+        self._is_probing = True
+        return True
+
+    def _record_failure(self, is_probe: bool) -> None:
         now = self._stopwatch()
-        match decide_admission(self._breaker, now):
-            case CallAdmission.FREELY:
-                return False
-            case CallAdmission.AS_PROBE:
-                self._breaker = begin_probe(self._breaker)
-                return True
-            case CallAdmission.NOT_NOW:
-                wait = seconds_until_probe(self._breaker, now)
-                raise ProviderDown(
-                    f"{self.server} failed too often and is not asked now.",
-                    hint=f"It is tried again in {wait:.0f} seconds.",
-                    retry_after=round(wait),
-                )
+        if is_probe:
+            self._opened = now
+            return
+        self._failures.append(now)
+        if self._opened is None and len(self._failures) == FAILURES and now - self._failures[0] < WINDOW_SECONDS:
+            self._opened = now
+
+    def _record_answer(self, is_probe: bool) -> None:
+        if is_probe:
+            self._opened = None
+            self._failures.clear()
 
 
 class ServerGuards:

@@ -59,6 +59,9 @@ def http_client(
         # One name in place of the libraries' own; one of them sends its name twice, which strict servers
         # refuse.
         request.headers["User-Agent"] = f"festinger/{__version__}"
+        if asked.is_local:
+            # It may be our own proxy, which must not add notes to what we ask, nor learn from it.
+            request.headers.update({"X-Festinger-Memory": "off", "X-Festinger-Loop": "off"})
 
     async def bound(response: httpx2.Response) -> None:
         if response.has_redirect_location:

@@ -4,11 +4,11 @@ A `Provider` makes one raw exchange with one server, without checks, guards or c
 have a shipped fake in `providers.scripted`. Nothing here does I/O.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -29,6 +29,7 @@ class MessageRole(StrEnum):
     SYSTEM = "system"
     USER = "user"
     ASSISTANT = "assistant"
+    TOOL = "tool"
 
 
 class FinishReason(StrEnum):
@@ -54,9 +55,29 @@ T_co = TypeVar("T_co", bound=AnswerSchema, covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """A tool that a model may call, with the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """A call that a model makes; its id names the result."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptMessage:
     role: MessageRole
     text: str
+    calls: tuple[ToolRequest, ...] = ()
+    """Calls in a message of the model; in a message of a tool, the one call that it answers."""
     prompt_hash: str | None = None
     """Identifies the prompt file that it was made from; stored with everything produced from it."""
 
@@ -79,11 +100,12 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A piece of a streamed answer. The last one has no text and says how it ended."""
+    """A piece of a streamed answer. The last one has no text; it says how the answer ended and which tools it calls."""
 
     text: str = ""
     finish: FinishReason | None = None
     usage: Usage | None = None
+    calls: tuple[ToolRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +132,8 @@ class Model(Protocol):
     async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
         """Return a valid answer in this shape or raise; never half an answer, never a default."""
 
-    def chat(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        """Stream the answer as it is being written."""
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+        """Stream the answer as it is being written; it may call tools, unless the model takes none."""
 
 
 class Provider(Protocol):
@@ -122,7 +144,7 @@ class Provider(Protocol):
 
     async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply: ...
 
-    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]: ...
+    def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]: ...
 
     async def close(self) -> None: ...
 

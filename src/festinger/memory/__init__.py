@@ -12,6 +12,6 @@ Entry points, each taking a `deps.MemoryDeps`:
     query.explain_belief                              what a belief rests on
     edit, undo, erasure                               changes by people, their undo, and erasure
     conflicts.apply_verdict, undo_verdict             a verdict on two memories, in the caller's transaction
-    changes.lock_beliefs, apply_belief_updates        what outcomes and the night change
+    changes.apply_belief_updates                      what outcomes and the night change
     late_judgements                                   late judgements, rechecks and missing vectors
 """

@@ -3,7 +3,7 @@
 Every operation that changes a memory's state or wording writes one change with the touched columns before and
 after: enough to undo it, to detect later changes that build on it, and to reconstruct past beliefs.
 Functions run in the caller's transaction; the caller decides what may move and emits the events. Only the
-rule that immutable memories do not move is enforced here. For outcomes, callers lock with `lock_beliefs`,
+rule that immutable memories do not move is enforced here. For outcomes, callers lock the memories,
 compute with `confidence`, and pass `BeliefUpdate`s back; whoever reports an outcome keeps its audit trail.
 """
 
@@ -332,15 +332,6 @@ async def find_ancestors(
     return [Ancestor(**row) for row in rows]
 
 
-async def lower_trust(transaction: Transaction, memory: Memory, *, trust: float, at: datetime) -> list[MemoryId]:
-    """Lower the trust of a memory and of everything derived from it; return the affected ids."""
-    rows = await transaction.all(Q["derived"], space=memory.space_id, memory=memory.id, depth=WHOLE_LINE)
-    fallen = await transaction.all(
-        Q["lower_trust"], space=memory.space_id, memories=[memory.id, *(row["id"] for row in rows)], trust=trust, at=at
-    )
-    return [row["id"] for row in fallen]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeliefUpdate:
     """The new belief in a memory, and the times it was read and used."""
@@ -352,11 +343,6 @@ class BeliefUpdate:
 
 KEPT_ACCESSES = 100
 """Access times stored per memory."""
-
-
-async def lock_beliefs(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Belief]:
-    """Lock memories until the transaction ends and return their beliefs."""
-    return {id_: memory.belief for id_, memory in (await lock_memories(transaction, space, memories)).items()}
 
 
 async def lock_memories_in_order(

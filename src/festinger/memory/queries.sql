@@ -497,25 +497,6 @@ left join memory m on m.space_id = %(space)s and m.id = line.id
 group by line.id
 order by depth, line.id;
 
--- name: derived
--- Everything that derives from a memory, however far on.
-with recursive line (id, depth) as (
-    select l.from_id, 1 from memory_link l
-    where l.space_id = %(space)s and l.to_id = %(memory)s and l.relation = 'derives_from' and l.undone_at is null
-    union
-    select l.from_id, line.depth + 1 from line
-    join memory_link l on l.space_id = %(space)s and l.to_id = line.id and l.relation = 'derives_from'
-        and l.undone_at is null
-    where line.depth < %(depth)s
-)
-select line.id, min(line.depth) as depth from line group by line.id order by depth, line.id;
-
--- name: lower_trust
--- Trusts some memories no more than this.
-update memory set trust = %(trust)s, updated_at = %(at)s
-where space_id = %(space)s and id = any(%(memories)s) and trust > %(trust)s
-returning id;
-
 -- name: write_change
 -- Writes down what was done to memories.
 insert into memory_change (space_id, id, op, memory_ids, before, after, reason, by, cause, judgement_id, at)
@@ -656,6 +637,17 @@ where m.space_id = %(space)s
   and (%(at)s::timestamptz is null or (m.created_at, m.id) < (%(at)s, %(after)s::uuid))
 order by m.created_at desc, m.id desc
 limit %(limit)s;
+
+-- name: weight_histogram
+-- How many of the newest active memories have which weight, in ten steps from 0 to 1.
+select step, count(w.center) as memories
+from generate_series(1, 10) as step
+left join (
+    select m.weight_alpha / (m.weight_alpha + m.weight_beta) as center from memory m
+    where m.space_id = %(space)s and m.status = 'active'
+    order by m.created_at desc limit %(newest)s
+) as w on least(width_bucket(w.center, 0, 1, 10), 10) = step
+group by step order by step;
 
 -- name: owners
 -- The agents that have memories of their own, one step along the index for each.

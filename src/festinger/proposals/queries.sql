@@ -48,6 +48,11 @@ where s.space_id = %(space)s and s.producer = %(producer)s and s.source_id = %(s
   and (s.proposal_id = %(proposal)s or (%(proposal)s::uuid is null and s.proposal_id is null and s.text = %(text)s))
 limit 1;
 
+-- name: known_sources
+-- Which of these a producer has already reported.
+select distinct s.source_id from proposal_sighting s
+where s.space_id = %(space)s and s.producer = %(producer)s and s.source_id = any(%(sources)s);
+
 -- name: same_words
 -- The row of a cause that said exactly this before, as counted or as uncounted.
 select s.id, %(source)s::text = any(s.recent_sources) as is_again from proposal_sighting s

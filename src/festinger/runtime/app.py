@@ -6,7 +6,7 @@ again. Packages get everything as arguments and know nothing of this file.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from festinger.agent.tools import AgentTool
 from festinger.consolidation.night import NightDeps
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.reranker import Reranker
 from festinger.errors import StoreDown
 from festinger.events import health
 from festinger.events.outbox import Outbox
-from festinger.ids import SpaceId
+from festinger.ids import Scope, SpaceId
 from festinger.jobs import load
 from festinger.jobs.engine import job_migrations
 from festinger.jobs.queue import Jobs
@@ -131,6 +132,8 @@ class App:
     own_model: LastClientModel = field(default_factory=LastClientModel)
     """The model that clients use, where settings say `auto`."""
     note_reader: NoteReader | None = None
+    agent_tools: Callable[["App", Scope], Sequence[AgentTool]] = lambda _app, _scope: ()
+    """The tools that an agent may call beside its own."""
     degraded: tuple[str, ...] = ()
     """Chosen parts that are unavailable in this process."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)

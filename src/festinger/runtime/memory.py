@@ -17,7 +17,7 @@ from uuid import UUID
 
 from cachetools import LRUCache
 
-from festinger.errors import NotFound, StoreDown
+from festinger.errors import NotFound, StoreDown, Unavailable
 from festinger.events.event import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
@@ -82,6 +82,8 @@ CUT = "cut_episode_turns"
 
 READ_AT_ONCE = 20
 """Turns that one job has a model read."""
+READ_WITHIN_HOURS = 24
+"""How long a turn waits for a model that is away or has reached its limit; what rules read of it stands."""
 EACH_MINUTE = "* * * * *"
 EPISODES_NIGHTLY = "57 3 * * *"
 MOST_SESSIONS = 1_000
@@ -177,15 +179,30 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
             await learn_turn(deps, scope, found)
 
     async def read_again(
-        _run: JobRun, *, space: str, agent: list[str] | str, session: list[str] | str, turn: list[str] | str
+        run: JobRun,
+        *,
+        space: str,
+        agent: list[str] | str,
+        session: list[str] | str,
+        turn: list[str] | str,
+        hours: int = 0,
     ) -> None:
         # Jobs of an earlier version have one turn each.
         agents, sessions, turns = (each if isinstance(each, list) else [each] for each in (agent, session, turn))
         found = await said(SpaceId(space), turns)
-        for who, where, each in zip(agents, sessions, turns, strict=True):
-            if each in found:
-                scope = Scope(space=SpaceId(space), agent=AgentId(who), session=SessionId(where))
+        for at, (who, where, each) in enumerate(zip(agents, sessions, turns, strict=True)):
+            if each not in found:
+                continue
+            scope = Scope(space=SpaceId(space), agent=AgentId(who), session=SessionId(where))
+            try:
                 await read_turn(deps, scope, found[each])
+            except Unavailable:
+                await run.report(at, note=f"{len(turns) - at} turns wait for a model")
+                if hours < READ_WITHIN_HOURS:
+                    rest: dict[str, Any] = {"agent": agents[at:], "session": sessions[at:], "turn": turns[at:]}
+                    lock, later = f"{READ_TURN}:{space}", deps.clock() + timedelta(hours=1)
+                    await app.jobs.defer(None, READ_TURN, lock=lock, at=later, space=space, hours=hours + 1, **rest)
+                return
 
     app.outbox.subscribe("exchange_captured", LEARN_TURN, learn_later, is_first=True, batch=learn_all_later)
     app.jobs.register(LEARN_TURN, learn_now, queue=Queue.LEARN)

@@ -37,7 +37,7 @@ from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.producers import load_muted_until, load_value_scores
 from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
-from festinger.proposals.sightings.intake import COMPARE, record_sighting_in
+from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
 from festinger.proposals.sightings.model import Suggestion, detector_producer
 from festinger.proposals.sightings.similarity import REFINGERPRINT, compare_meanings, refingerprint
 from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
@@ -289,9 +289,9 @@ def is_detector_enabled(deps: ProposalDeps, space: SpaceId, name: DetectorName) 
 async def record_findings(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, found: Sequence[DetectorFinding]
 ) -> int:
-    """Record what a detector found; return the number of findings."""
-    for each in found:
-        await record_sighting_in(deps, transaction, space, finding_to_suggestion(each))
+    """Record what a detector found and has not reported before; return the number of findings."""
+    for each in await select_new_suggestions(transaction, space, [finding_to_suggestion(each) for each in found]):
+        await record_sighting_in(deps, transaction, space, each)
     return len(found)
 
 

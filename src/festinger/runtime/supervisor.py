@@ -42,6 +42,7 @@ from festinger.store.health import check_store
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
 from festinger.world.graph import check_worlds
 
+RECENT_SECONDS = 30.0
 PRIVATE = 0o077
 MEGABYTE = 2**20
 
@@ -300,6 +301,7 @@ class Supervisor:
         self._disk_fault = disk_fault
         self._stop = asyncio.Event()
         self._local = local
+        self._checked: tuple[float, list[Check]] | None = None
 
     def is_open(self) -> bool:
         return self.app is not None
@@ -347,6 +349,15 @@ class Supervisor:
         else:
             own = await run_checks(self.app, ask_models=ask_models)
         return [*own, *await self._more_checks()]
+
+    async def recent_checks(self) -> list[Check]:
+        """The checks, not older than half a minute: in a large store they take longer than a page may."""
+        if self.app is None:
+            return await self.checks()
+        now = self.app.tools.stopwatch()
+        if self._checked is None or now - self._checked[0] > RECENT_SECONDS:
+            self._checked = now, await self.checks()
+        return self._checked[1]
 
     async def keep(self) -> None:
         """Open the app and hold it until `stop`; after a failure, try again."""

@@ -9,10 +9,11 @@ from collections.abc import Collection, Mapping
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.consolidation.resolution import ResolutionOpinion, begin_run, judge_memories, run_resolution
+from festinger.consolidation.resolution import begin_run, judge_memories, run_resolution
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import JobPriority, JobRun, Queue
@@ -166,10 +167,8 @@ def register_world(app: "App", room: WorldService) -> None:
         async def model_for(within: SpaceId) -> Model | None:
             return await app.model(ModelPurpose.RESOLVE, ModelCaller(space=within, job=run.job))
 
-        async def of_memories(within: SpaceId, conflict: Conflict, run_of: UUID) -> ResolutionOpinion:
-            return await judge_memories(app.memory.deps, within, conflict, run=run_of)
-
-        await run_resolution(room.deps, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=of_memories)
+        judge = partial(judge_memories, app.memory.deps)
+        await run_resolution(room.deps, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=judge)
 
     async def tend_world(run: JobRun) -> None:
         for number, space in enumerate(app.directory.ids()):

@@ -19,10 +19,11 @@ from festinger.agent.mind import (
     ChooseModel,
     HearResult,
     Notes,
-    OnText,
     load_cycles,
     open_agent,
 )
+from festinger.agent.reminders import list_reminders
+from festinger.agent.tools import OnText
 from festinger.errors import BadInput, FestingerError
 from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.llm.ledger import ModelCaller
@@ -33,6 +34,7 @@ from festinger.memory.episodes.store import list_turns, page_episodes
 from festinger.memory.query import load_heaviest
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
+from festinger.records import field_values
 from festinger.runtime.app import App
 from festinger.services.recollect import recollect
 from festinger.store.repositories.models import day_costs, lifetime_costs, session_costs
@@ -99,6 +101,9 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
         "confidence": cycle.confidence,
         "learned": [str(each.memory.id) for each in heard.learned if each.memory is not None],
         "goals": [{"id": str(each.memory.id), "state": each.state.value} for each in heard.goals],
+        "due": [str(each) for each in heard.due],
+        "reminders": [str(each) for each in heard.reminders],
+        "tools": cycle.tools,
         "cycle": str(cycle.id),
         "session": cycle.session_id,
         "degraded": cycle.degraded,
@@ -127,6 +132,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
             {"id": each.id, "text": each.content, "since": each.created_at} for each in await list_open(deps, scope)
         ],
         "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
+        "reminders": [field_values(each) for each in await list_reminders(deps, scope)],
         "turns": await _load_last_turns(app, scope),
         "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
         "cost": {
@@ -195,11 +201,11 @@ async def open_mind(
     async def model(purpose: ModelPurpose, here: Scope) -> Model | None:
         return await app.model(purpose, ModelCaller(space=here.space, agent=here.agent, session=here.session))
 
-    async def notes(scope: Scope, text: str, *, exclude: Collection[UUID]) -> Notes:
+    async def notes(scope: Scope, text: str, exclude: Collection[UUID]) -> Notes:
         found = await recollect(app, scope, text, exclude=exclude, door=DOOR)
         return Notes(text=found.text, ids=found.ids, recall=found.recall, evidence=found.evidence)
 
-    async def observe(scope: Scope, recall: UUID, *, request: str, reply: str) -> None:
+    async def observe(scope: Scope, recall: UUID, request: str, reply: str) -> None:
         reporter = Reporter(scope=scope, name=DOOR, door=DOOR, how=ReportSource.INFERRED, origin=Origin.MODEL)
         await app.afterwards.written()
         await observe_reply(app.outcomes.deps, reporter, recall, ReplyInput(text=reply, request=request))
@@ -220,6 +226,7 @@ async def open_mind(
         observe_reply=observe,
         about=about,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,
+        tools=app.agent_tools(app, scope) if app.settings.for_space(scope.space).agent.tools else None,
     )
     async with open_agent(deps, scope, closes=closes) as agent:
         yield agent

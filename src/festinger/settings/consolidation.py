@@ -4,7 +4,7 @@ from typing import Literal
 
 from festinger.settings.section import CRON_WORDS, Cron, SettingsSection, setting_field
 
-CeilingName = Literal["two_gates", "rate_limit"]
+CeilingName = Literal["goal_share", "two_gates", "breaker", "rate_limit"]
 
 
 class ConsolidationSettings(SettingsSection):
@@ -24,6 +24,9 @@ class ConsolidationSettings(SettingsSection):
     )
     shadow: tuple[CeilingName, ...] = setting_field(
         (), "Safety ceilings that only log what they would have stopped.", per_space=True
+    )
+    enforce: tuple[CeilingName, ...] = setting_field(
+        (), "Safety ceilings that stop changes from the first night on.", per_space=True
     )
     trust_level: int = setting_field(
         2, "How far agents are trusted; from 3 on they promote to identity without asking.", per_space=True, ge=0, le=5

@@ -285,6 +285,7 @@ class AgentSettings(SettingsSection):
         le=2_000_000,
         per_space=True,
     )
+    tools: bool = setting_field(True, "Whether the model of `chat` may use tools, if it can.", per_space=True)
 
 
 class BenchSettings(SettingsSection):

@@ -9,7 +9,7 @@ the work of several packages commits or fails together.
 import asyncio
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from enum import StrEnum
 from functools import cache
@@ -252,7 +252,12 @@ class Store:
         async with self.apart() as connection:
             cursor = await connection.execute(query.sql, parameters)
             row = await cursor.fetchone()
-            yield bool(row and row["locked"])
+            try:
+                yield bool(row and row["locked"])
+            finally:
+                # The server frees it by itself some time after the connection is closed.
+                with suppress(psycopg.Error):
+                    await connection.execute(Q["unlock_all"].sql)
 
     async def ping(self) -> None:
         """Return if the database answers within the limit of the request path; else raise `StoreDown`."""

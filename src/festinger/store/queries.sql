@@ -24,6 +24,10 @@ select current_setting('server_version_num')::integer as postgres,
        (select extversion from pg_extension where extname = 'vector') as installed,
        (select default_version from pg_available_extensions where name = 'vector') as available;
 
+-- name: unlock_all
+-- Frees the locks of a session.
+select pg_advisory_unlock_all();
+
 -- name: lock_migrations
 -- Lets one process at a time migrate, until its transaction ends; waits however long the other takes.
 select set_config('statement_timeout', '0', true),

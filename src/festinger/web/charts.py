@@ -50,8 +50,8 @@ class Chart:
 def draw_chart(
     id_: str, title: str, unit: str, rows: Rows, *, names: Sequence[str], last: date, days: int, stacked: bool = True
 ) -> Chart | None:
-    """Draw rows of a day and a number for each name; nothing if there is no number."""
-    if not rows or not names:
+    """Draw rows of a day and a number for each name; nothing if there is no number above zero."""
+    if not any(row.get(name) for row in rows for name in names):
         return None
     shown = [last - timedelta(days=days - 1 - at) for at in range(days)]
     by_day = {row["day"]: row for row in rows}

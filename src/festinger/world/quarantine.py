@@ -147,6 +147,14 @@ async def reject_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by
         return rejected
 
 
+async def reopen_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by: str) -> QuarantineEntry:
+    """Put a decided statement back into quarantine."""
+    async with open_change(deps, space, by=by) as change:
+        held = await _decide(change, await _find_entry(change.transaction, space, quarantined), WAITING)
+        await _tell(change, "cue_quarantined", held, await _votes(change, held))
+        return held
+
+
 async def load_quarantine(
     deps: WorldDeps,
     space: SpaceId,

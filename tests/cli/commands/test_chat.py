@@ -5,7 +5,9 @@ import os
 import pty
 import select
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
@@ -15,7 +17,7 @@ def _no_model_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FESTINGER_PROXY__UPSTREAM", "http://127.0.0.1:1")
 
 
-def script(home: Path, *answers: str) -> dict[str, str]:
+def script(home: Path, *answers: Any) -> dict[str, str]:
     file = home / "answers.jsonl"
     file.write_text("\n".join(json.dumps(answer) for answer in answers), encoding="utf-8")
     return {"FESTINGER_LLM__CHAT": f"scripted:{file}"}
@@ -37,7 +39,7 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     shell("learn", "The office in Lisgate opens at nine.")
     lines = [
         "When does the office in Lisgate open?", "/why 1", "/recall office in Lisgate", "/mind Lisgate", "/conflicts",
-        "/inbox", "/cost", "/nothing", "/why", "/help", "/quit", "never said",
+        "/inbox", "/cost", "/readiness", "/nothing", "/why", "/help", "/quit", "never said",
     ]  # fmt: skip
     said = shell("chat", "--new", typed="\n".join(lines))
 
@@ -46,6 +48,7 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "Nothing is in conflict." in said.out
     assert "Nothing waits for you." in said.out
     assert "No model was asked." in said.out
+    assert "A first memory was formed." in said.out
     assert "There is no command `/nothing`." in said.err
     assert "Which memory?" in said.err
     assert "/forget" in said.out
@@ -65,6 +68,56 @@ def test_goals_are_told_listed_added_and_settled(shell: Shell):
     assert said.out.count("Read a book a month") == 1
     assert said.out.count("My goal is to finish the thesis by May") == 2
     assert said.out.endswith("No goal is open. `/goals add …` sets one.\n")
+
+
+def test_reminders_are_set_listed_told_and_canceled_without_a_model(shell: Shell, database_url: str):
+    lines = [
+        "/remind in 2 hours check the oven", "/remind tomorrow 9:00 call Ada", "/remind cancel 3", "/remind cancel 2",
+        "/remind call Bob", "/mind", "Please remind me in 3 hours to water the plants.",
+    ]  # fmt: skip
+    said = shell("chat", "--new", typed="\n".join(lines))
+    with psycopg.connect(database_url) as database:
+        database.execute("update reminder set due_at = now() where text = 'check the oven'")
+    later = shell("chat", typed="Good morning to you, dear agent.\n/remind\n")
+
+    assert said.out.count("check the oven") == 4
+    assert said.out.count("call Ada") == 1
+    assert "Which reminder?" in said.err
+    assert "When?" in said.err
+    assert "I will remind you: " in said.out
+    assert "reminder set: water the plants" in said.err
+    assert later.out.startswith("Reminder of ")
+    assert later.out.count("check the oven") == 1
+    assert "water the plants" in later.out
+
+
+def test_a_model_calls_tools_in_a_chat_and_the_line_below_says_which(shell: Shell, tmp_path: Path):
+    shell("learn", "The office in Lisgate opens at nine.")
+    model = script(tmp_path, {"call": "recall", "with": {"cue": "office in Lisgate"}}, "It opens at nine.")
+    said = shell("chat", "--new", "--once", "Have a look at it, please.", **model)
+
+    assert said.out == "It opens at nine.\n"
+    assert "used recall" in said.err
+
+
+@pytest.mark.requirement("A-06")
+def test_an_agent_starts_with_what_its_owner_gives_it_once(shell: Shell, tmp_path: Path):
+    start = tmp_path / "start.yaml"
+    start.write_text(
+        "boundaries: [Never send mail on my behalf.]\nvalues: [Short answers.]\ngoals: [Ship version 2.]\n"
+    )
+    first = shell("chat", "--start", str(start), "--once", "/goals")
+    second = shell("chat", "--start", str(start), "--once", "/mind")
+    start.write_text("wishes: [Rule the world.]\n")
+    wrong = shell("chat", "--start", str(start), "--once", "/mind")
+    known = shell("memories", "list", "--json").json
+
+    assert "Ship version 2" in first.out
+    assert "Never send mail on my behalf" in second.out
+    assert (wrong.code, "is no start file" in wrong.err) == (2, True)
+    assert [(each["content"], each["immutable"], each["cause_count"]) for each in known] == [
+        ("Ship version 2.", False, 1), ("Short answers.", False, 1), ("Never send mail on my behalf.", True, 1),
+    ]  # fmt: skip
 
 
 def test_a_script_is_answered_line_by_line_as_json(shell: Shell, tmp_path: Path):
@@ -96,10 +149,16 @@ def test_a_model_that_fails_is_told_in_one_line_and_the_chat_goes_on(shell: Shel
     assert said.err.count("The script has no more answers.") == 2
 
 
-def test_a_person_at_a_terminal_sees_who_it_is_and_ends_with_ctrl_d(shell: Shell, tmp_path: Path):
+def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
+    shell: Shell, tmp_path: Path, database_url: str
+):
     ours, theirs = pty.openpty()
     environment = {**script(tmp_path, "You live in Lisgate."), "TERM": "xterm"}
     shell("learn", "I live in Lisgate.")
+    shell("chat", "--once", "/goals add Finish the thesis by May.", "--new")
+    shell("chat", "--once", "/remind in 2 hours check the oven")
+    with psycopg.connect(database_url) as database:
+        database.execute("update reminder set due_at = now()")
     running = shell.process("chat", "--new", environment=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
@@ -113,7 +172,7 @@ def test_a_person_at_a_terminal_sees_who_it_is_and_ends_with_ctrl_d(shell: Shell
         running.wait()
         os.close(ours)
 
-    assert "default remembers 1 thing" in first
+    assert first.index("check the oven") < first.index("default remembers") < first.index("Finish the thesis by May")
     assert "scripted:" in first
     assert "You live in Lisgate." in reply
 

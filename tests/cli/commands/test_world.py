@@ -1,5 +1,8 @@
 """The shared world from the command line."""
 
+from pathlib import Path
+from xml.etree import ElementTree
+
 import pytest
 from tests.cli.shell import Shell
 
@@ -29,6 +32,20 @@ def test_facts_can_be_read_one_a_line(shell: Shell):
     said = shell("iknowthat", "-", "--json", typed=f"{REPO}\n\ndobby -isa agent\n")
 
     assert [each["edge"]["concept"] for each in said.json] == ["gnommoweb", "dobby"]
+
+
+@pytest.mark.requirement("U-41")
+def test_the_graph_around_a_word_is_a_table_and_a_picture_in_a_file(shell: Shell, tmp_path: Path):
+    shell("iknowthat", "-", typed=f"{REPO}\nrepo -isa artifact\n")
+    file = tmp_path / "gnommoweb.svg"
+    drawn = shell("graph", "gnommoweb", "--depth", "2", "--svg", str(file))
+    found = shell("graph", "Gnommoweb", "--json").json
+    unknown, nowhere = shell("graph", "nobody"), shell("graph", "gnommoweb", "--svg", str(tmp_path / "no" / "a.svg"))
+
+    assert ["repo", "is", "a", "artifact", "type"] in [line.split() for line in drawn.out.splitlines()]
+    assert ElementTree.parse(file).getroot().tag.endswith("}svg")
+    assert [word["token"] for word in found["words"]] == ["repo", "gnommoweb"]
+    assert (unknown.code, nowhere.code) == (3, 2)
 
 
 def test_a_conflict_is_decided_by_its_beginning_and_taken_back(shell: Shell):

@@ -73,6 +73,11 @@ def test_what_is_only_written_otherwise_sets_off_no_guard(old: str, new: str):
 
 
 @pytest.mark.requirement("J-04")
+def test_neither_a_speed_nor_several_of_a_day_are_names():
+    assert Guard.NAME not in guards("drive at 50 km/h", "drive at 50 kilometers per hour")
+    assert Guard.NAME not in guards("we swim every Thursday", "we swim on Thursdays")
+
+
 def test_each_guard_says_why():
     compared = compare_readings(parse_statement("all 5 tests pass"), parse_statement("some 6 tests pass"))
 

@@ -12,7 +12,7 @@ from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.llm.client import CallPolicy, CheckedModel
 from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
 from festinger.llm.errors import UpstreamError
-from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, Usage
+from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, Usage
 from festinger.llm.providers.scripted import ScriptedProvider
 from festinger.llm.router import open_provider
 
@@ -299,3 +299,64 @@ async def test_addresses_of_the_environment_do_not_change_where_requests_go(
         assert (await provider.complete(QUESTION, None)).text == "ready"
         await provider.close()
     assert len(stub.heard) == len(WIRED)
+
+
+RECALL = ToolOffer(
+    name="recall",
+    description="Search the memory.",
+    schema={"type": "object", "properties": {"cue": {"type": "string"}}, "required": ["cue"]},
+)
+NO_TOOLS = [
+    (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+    (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
+    (500, "tools param requires --jinja flag"),
+    (404, "No endpoints found that support tool use."),
+]
+
+
+@pytest.mark.parametrize("name", [ProviderName.OPENAI, ProviderName.OLLAMA])
+async def test_tools_are_offered_called_and_answered_in_one_conversation(name: ProviderName, stub: Stub) -> None:
+    provider = open_provider(at(stub, name))
+    stub.says(Turn(text="", calls=(("recall", '{"cue": "Ada"}'),)), Turn(text="She lives in Lisgate."))
+
+    first = [chunk async for chunk in CheckedModel(Bench().line(provider)).chat(QUESTION, [RECALL])]
+    calls = first[-1].calls
+    said = PromptMessage(role=MessageRole.ASSISTANT, text="", calls=calls)
+    result = PromptMessage(role=MessageRole.TOOL, text="Ada lives in Lisgate", calls=calls)
+    second = [chunk.text async for chunk in provider.stream([*QUESTION, said, result], [RECALL])]
+    await provider.close()
+
+    assert [(call.name, call.arguments) for call in calls] == [("recall", {"cue": "Ada"})]
+    assert "".join(second) == "She lives in Lisgate."
+    assert stub.heard[0].json["tools"][0]["function"]["name"] == "recall"
+    *_, called, answered = stub.heard[1].json["messages"]
+    assert called["tool_calls"][0]["id"] == answered["tool_call_id"]
+    assert (answered["role"], answered["content"]) == ("tool", "Ada lives in Lisgate")
+
+
+@pytest.mark.parametrize(("status", "words"), NO_TOOLS)
+async def test_a_model_that_takes_no_tools_is_asked_without_them_from_then_on(
+    status: int, words: str, stub: Stub
+) -> None:
+    provider = open_provider(at(stub, ProviderName.OLLAMA))
+    stub.says(Turn(status=status, body=json.dumps({"error": {"message": words}}).encode()), Turn(text="Yes."))
+    bench = Bench()
+    model = CheckedModel(bench.line(provider))
+
+    said = [[chunk.text async for chunk in model.chat(QUESTION, [RECALL])] for _ in range(2)]
+    await provider.close()
+
+    assert ["".join(each) for each in said] == ["Yes.", "ready"]
+    assert ["tools" in heard.json for heard in stub.heard] == [True, False, False]
+    assert [call.ok for call in bench.ledger.calls] == [True, True]
+
+
+async def test_another_fault_in_a_request_with_tools_is_told_and_not_tried_again(stub: Stub) -> None:
+    provider = open_provider(at(stub, ProviderName.OLLAMA))
+    stub.says(Turn(status=500, body=json.dumps({"error": {"message": "error parsing tool call: raw=x"}}).encode()))
+
+    with pytest.raises(ProviderDown):
+        _ = [chunk async for chunk in provider.stream(QUESTION, [RECALL])]
+    await provider.close()
+
+    assert len(stub.heard) == 1

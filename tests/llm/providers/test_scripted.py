@@ -6,6 +6,7 @@ from tests.llm.bench import GOOD, QUESTION, Verdict
 
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
 from festinger.llm.endpoint import ProviderName, build_endpoint
+from festinger.llm.model import ToolOffer
 from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, scripted_model
 from festinger.llm.router import open_provider
 
@@ -58,3 +59,16 @@ async def test_a_file_that_is_no_script_is_refused(tmp_path: Path, content: str 
 
     with pytest.raises(BadSetting, match="script"):
         open_provider(build_endpoint(ProviderName.SCRIPTED, str(file)))
+
+
+async def test_it_calls_tools_and_records_which_were_offered(tmp_path: Path) -> None:
+    file = tmp_path / "answers.jsonl"
+    file.write_text('{"call": "recall", "with": {"cue": "Ada"}}\n')
+    provider = open_provider(build_endpoint(ProviderName.SCRIPTED, str(file)))
+    offered = ToolOffer(name="recall", description="Search.", schema={"type": "object"})
+
+    chunks = [chunk async for chunk in provider.stream(QUESTION, [offered])]
+
+    assert isinstance(provider, ScriptedProvider)
+    assert [(call.name, call.arguments) for call in chunks[-1].calls] == [("recall", {"cue": "Ada"})]
+    assert provider.asked[0].tools == (offered,)

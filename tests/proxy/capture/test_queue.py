@@ -223,6 +223,28 @@ async def test_a_store_that_comes_and_goes_loses_nothing_and_keeps_the_order(
 
 
 @pytest.mark.requirement("P-47")
+async def test_jobs_wait_while_a_backlog_is_brought_in_and_not_for_a_single_batch(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writing, "BATCH", 2)
+    held: list[bool] = []
+
+    async def watched(app: App, entries, *, pace):
+        held.append(app.jobs.courtesy.is_serving)
+        await write_entries(app, entries, pace=pace)
+
+    monkeypatch.setattr(writing, "write_entries", watched)
+    async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
+        for number in range(1, 7):
+            at.writer.put(capture(number))
+        await at.kept()
+        freed = app.jobs.courtesy.is_serving
+
+    assert held == [False, True, True]
+    assert not freed
+
+
+@pytest.mark.requirement("P-47")
 async def test_an_entry_is_on_disk_when_its_future_is_done_and_many_share_one_append(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

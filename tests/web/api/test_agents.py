@@ -34,6 +34,7 @@ async def test_an_agent_answers_from_memory_and_goes_on_with_its_conversation(da
         cycles = (await at.ask("GET", f"{ADA}/cycles?limit=2", key=key)).json
         older = (await at.ask("GET", f"{ADA}/cycles?limit=2&cursor={cycles['next']}", key=key)).json
         mind = (await at.ask("GET", f"{ADA}/mind", key=key)).json
+        ready = (await at.ask("GET", f"{ADA}/readiness", key=key)).json["milestones"]
         empty = await at.ask("POST", f"{ADA}/say", key=key, body={"text": " "})
         episodes = (await at.ask("GET", "/admin/api/episodes", key=key)).json["items"]
 
@@ -47,6 +48,8 @@ async def test_an_agent_answers_from_memory_and_goes_on_with_its_conversation(da
     assert cycles["items"][0]["notes"][0]["text"] == "I live in Lisgate"
     assert [turn["content"] for turn in mind["turns"]] == ["Where do I live?", fresh.json["reply"]]
     assert mind["models"] == {"chat": None, "system2": None}
+    assert len(ready) == 10
+    assert [each["name"] for each in ready if each["reached_at"]] == ["memory"]
     assert (empty.status, empty.json["error"]["name"]) == (422, "bad_input")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,15 @@ import pytest
 from tests.jobs.deps import run_sql
 from tests.web.asgi import Visit, streamed
 from tests.web.deps import Desk, deps
+from tests.web.visitor import visitor
 
 from festinger.errors import StoreDown
 from festinger.events.event import Event
 from festinger.events.feed import MAX_WAITING, FeedGap
 from festinger.runtime.settings import change_setting
 from festinger.store.connection import cancel_tasks
-from festinger.web.api.events import encode_sse
+from festinger.web.api.events import MAX_STREAMS, encode_sse
+from festinger.web.auth import COOKIE
 
 STREAM = "/admin/api/events/stream"
 
@@ -91,6 +94,20 @@ async def test_a_reader_that_falls_a_thousand_behind_is_told_of_the_gap_and_cut_
 
         assert (name, gap["after"]) == ("gap", seen["id"])
         assert end is None
+
+
+@pytest.mark.requirement("U-32")
+async def test_of_one_login_five_pages_are_live_and_a_sixth_once_one_is_left(database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
+        cookie = {"cookie": f"{COOKIE}={(await visitor(at)).cookie}"}
+        async with AsyncExitStack() as pages:
+            for _ in range(MAX_STREAMS):
+                await pages.enter_async_context(streamed(at.pages, STREAM, headers=cookie))
+            full = await at.ask("GET", STREAM, key=None, headers=cookie)
+        async with streamed(at.pages, STREAM, headers=cookie) as again:
+            pass
+
+    assert (full.status, again.status) == (429, 200)
 
 
 @pytest.mark.requirement("X-46")

@@ -101,9 +101,26 @@ async def test_on_the_page_it_is_let_in_or_kept_out_by_a_press(database_url: str
         admitted = await person.press(await person.get("/admin/world"), "Let it in")
 
         assert pressed.status == 303
-        assert "rejected" in after.text
+        assert "kept out" in after.text
         assert admitted.status == 303
         assert (await at.ask("GET", "/admin/api/concepts/dobby")).json["edges"]
+
+
+@pytest.mark.parametrize("label", ["Let it in", "Keep it out"])
+async def test_on_the_page_a_decision_is_taken_back_at_once(label: str, database_url: str, tmp_path: Path):
+    async with deps(database_url, tmp_path) as at:
+        await overheard(at, "Acme is a vendor.")
+        person = await visitor(at)
+        pressed = await person.press(await person.get("/admin/world"), label)
+        decided = await person.get(pressed.headers["location"])
+        undone = await person.press(decided, "Undo")
+        after = await person.get(undone.headers["location"])
+        known = await at.ask("GET", "/admin/api/concepts/acme")
+        (waiting,) = (await at.ask("GET", "/admin/api/quarantine")).json["items"]
+
+    assert "back in quarantine" in after.text
+    assert waiting["votes"]["causes"] == 1
+    assert known.status == 404 or known.json["edges"] == []
 
 
 async def test_an_unknown_id_is_not_found(database_url: str, tmp_path: Path):

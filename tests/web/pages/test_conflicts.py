@@ -33,7 +33,7 @@ async def test_both_statements_stand_on_the_page_with_who_said_them(database_url
         person = await visitor(at)
         words = "".join(read((await person.get("/admin/conflicts")).text).words)
 
-    for said in ("What stands", "What is new", "repo", "container", "gutask", "key:root", "1.00"):
+    for said in ("What stands", "What is new", "repo", "container", "stated on purpose", "key:root", "100 %"):
         assert said in words
 
 

@@ -128,7 +128,7 @@ async def test_several_are_decided_together_and_each_says_what_came_of_it(databa
         none = await ann.press(page, "Approve all markedReject all markedDefer all marked", verdict="approve")
 
         assert "1 of 2 were decided." in some.text
-        assert "already: This proposal is rejected already." in some.text
+        assert "This proposal is rejected already." in some.text
         assert none.status == 422
 
 
@@ -206,7 +206,7 @@ async def test_a_full_inbox_says_so_on_its_page_in_readiness_and_in_status(datab
         ready = await at.deps.ask("GET", "/admin/readyz")
         status = (await at.deps.ask("GET", "/admin/api/status")).json
 
-        assert "Nothing more is promoted: inbox full (1 of 1)." in page
+        assert "Nothing more is put before you: inbox full (1 of 1)." in page
         assert "inbox full (1 of 1)" in ready.text
         assert status["proposals"]["paused"] == "inbox full (1 of 1)"
 

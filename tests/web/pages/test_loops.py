@@ -17,8 +17,9 @@ from tests.web.visitor import visitor
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
 from festinger.runtime.supervisor import LiveLoop
-from festinger.store.repositories.auth import AccessRole
-from festinger.web.pages.loops import NAMES, build_event_view, looping_sessions
+from festinger.store.repositories.auth import AccessRole, form_token
+from festinger.web.auth import TOKEN_FIELD
+from festinger.web.pages.loops import NAMES, describe_event, looping_sessions
 from festinger.web.render import render_template
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -48,7 +49,7 @@ async def test_the_page_lists_what_repeats_now_and_what_was_done(database_url: s
 
     assert [each["session"] for each in duplicate["live"]] == ["s1"]
     assert [each["what"] for each in duplicate["events"]] == ["stream cut", "loop detected"]
-    assert {"same_call", "read_file nudge", "period", "text"} <= set(words)
+    assert "the same call with the same result, 4 times; told it to stop repeating" in " ".join("".join(words).split())
     assert after["live"] == []
 
 
@@ -81,11 +82,39 @@ async def test_a_reviewer_sees_what_repeats_and_closes_the_breaker(database_url:
         agent = await at.ask("POST", "/admin/api/loops/s-1/reset", key=await at.new_key(AccessRole.AGENT))
         closed = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
         again = await at.ask("POST", "/admin/api/loops/s-1/reset", key=reviewer)
+        door.live_now = True
+        person = await visitor(at)
+        pressed = await person.press(await person.get("/admin/loops"), "Let it go on")
 
     assert [(loop["session"], loop["what"], loop["is_stopped"]) for loop in seen] == [("s-1", ["look <b>{}</b>"], True)]
     assert "look &lt;b&gt;" in shown
     assert (agent.status, closed.status, again.status) == (403, 200, 404)
-    assert (closed.json, door.by) == ({"reset": "s-1"}, "key:reviewer")
+    assert closed.json == {"reset": "s-1"}
+    assert (pressed.status, door.live_now, door.by) == (303, False, "person:ann")
+
+
+async def test_a_loop_that_was_none_is_called_a_false_alarm_its_session_goes_on_and_it_can_be_undone(
+    database_url: str, tmp_path: Path
+):
+    async with deps(database_url, tmp_path) as at:
+        at.supervisor.loops = door = Circles()
+        await happened(at, "loop_detected", DETECTED | {"session": "s-1"})
+        await happened(at, "loop_recovered", DETECTED)
+        person = await visitor(at)
+        marked = await person.press(await person.get("/admin/loops"), "False alarm")
+        after = await person.get(marked.headers["location"])
+        counted = (await person.get("/admin/loops.json")).json
+        await person.press(after, "Undo")
+        undone = (await person.get("/admin/loops.json")).json
+        unknown = await person.post(
+            "/admin/loops/018f3a5e-7b21-7000-8000-000000000001/false-alarm", {TOKEN_FIELD: form_token(person.cookie)}
+        )
+
+    assert (marked.status, door.by, door.live_now) == (303, "person:ann", False)
+    assert "1 event called a false alarm" in after.text
+    assert [each["false_alarm_by"] for each in counted["events"]] == [None, "person:ann"]
+    assert (undone["false_alarms"], {each["false_alarm_by"] for each in undone["events"]}) == (0, {None})
+    assert unknown.status == 404
 
 
 def test_a_mere_notice_is_no_loop_that_goes_on():
@@ -120,22 +149,26 @@ def test_a_session_is_in_a_loop_if_the_last_heard_of_it_says_so(told: list[tuple
     events = [event(name, session, seq) for seq, (name, session) in enumerate(told)]
     last = {session: name for name, session in told}
 
-    found = {each.session for each in looping_sessions(reversed(events))}
+    found = {each["session"] for each in looping_sessions(reversed(events))}
     assert found == {session for session, name in last.items() if name in ("loop_detected", "breaker_opened")}
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_event_of_the_guard_has_words(name: str):
-    assert build_event_view(event(name, "s", 1)).what
+    assert describe_event(event(name, "s", 1))["what"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_names_of_sessions_and_tools_come_out_as_text(text: str):
     def html(text: str) -> str:
-        row = {"at": MONDAY, "what": text, "session": text, "rule": text, "level": 1, "count": 2, "detail": text}
-        frame = {"version": "1", "here": "/admin/loops", "suffix": "", "person": None, "form_token": "", "in_all": None}
-        now = {"at": MONDAY, "session": text, "what": (text, text), "count": 2, "is_stopped": True}
-        shown = {"live": [row], "now": [now], "events": [row], "next": None}
+        row = {
+            "id": text, "at": MONDAY, "name": "loop_detected", "what": text, "session": f"{text}s", "rule": text,
+            "count": 2, "did": text, "by": text, "false_alarm_by": text,
+        }  # fmt: skip
+        frame = {"version": "1", "here": "/admin/loops", "person": "ann", "may_review": True, "form_token": ""}
+        now = {**row, "session": text, "what": (text, text), "agent": text, "is_stopped": True}
+        lists = {"live": [row], "now": [now], "events": [row]}
+        shown = {**lists, "next": None, "false_alarms": 1, "marked": text, "said": text}
         return bytes(render_template("loops.html", {**frame, **shown}).body).decode()
 
     assert read(html(text)).seen == read(html("x")).seen

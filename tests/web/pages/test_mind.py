@@ -24,6 +24,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
         said = await ann.press(await ann.get(PAGE), "Say it", text="I live in Lisgate.")
         asked = await ann.press(await ann.get(said.headers["location"]), "Say it", text="Where do I live?", new="")
         page = await ann.get(asked.headers["location"])
+        await ann.press(await ann.get(PAGE), "Say it", text="Remind me in 2 hours to call Bob.", new="")
+        ready = await ann.get(f"{PAGE}?readiness=yes")
         other = await ann.get("/admin/mind")
         twin = (await ann.get(f"{PAGE}.json")).json
 
@@ -35,7 +37,11 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
     assert "I live in Lisgate. ada" in words
     assert "This is what I remember: - I live in Lisgate" in words
     assert f'href="{PAGE}"' in other.text
-    assert [each["message"] for each in twin["cycles"]] == ["Where do I live?", "I live in Lisgate."]
+    assert [each["message"] for each in twin["cycles"]][1:] == ["Where do I live?", "I live in Lisgate."]
+    come = " ".join("".join(read(ready.text).words).split())
+    assert "A first memory was formed.reached 20" in come
+    assert "It acted on a thought of its own.not possible yet: It has no thoughts" in come
+    assert "call Bobdue" in come
 
 
 async def test_a_goal_is_added_reached_undone_and_reopened_on_the_page(database_url: str, tmp_path: Path):

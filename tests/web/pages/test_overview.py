@@ -132,8 +132,8 @@ def test_a_step_stands_for_each_failure_and_for_a_missing_upstream(checks: list[
 def test_the_step_for_a_missing_upstream_names_it_and_the_command():
     (step,) = next_steps([AWAY], upstream=UPSTREAM)
 
-    assert UPSTREAM in step.say
-    assert step.command.startswith("festinger settings set proxy.upstream ")
+    assert UPSTREAM in step["say"]
+    assert step["command"].startswith("festinger settings set proxy.upstream ")
 
 
 async def test_the_step_appears_on_the_page_when_the_upstream_check_is_not_ok(tmp_path: Path):

@@ -5,11 +5,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.web.asgi import Got
 from tests.web.deps import deps
 from tests.web.pages.test_overview import HOSTILE, MONDAY, read
 from tests.web.visitor import visitor
 
-from festinger.web.pages.world import draw_graph
+from festinger.store.repositories.auth import form_token
+from festinger.web.auth import TOKEN_FIELD
+from festinger.web.graph import draw_graph
 from festinger.web.render import render_template
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
@@ -47,11 +50,39 @@ async def test_what_a_person_states_on_the_page_is_a_persons_word(database_url: 
         other = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb -isa container")
         (edge,) = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json["edges"]
 
-    assert (stated.status, stated.headers["location"]) == (303, "/admin/world?concept=gnommoweb")
+    assert (stated.status, stated.headers["location"].partition("&")[0]) == (303, "/admin/world?concept=gnommoweb")
     assert (wrong.status, "-isa" in wrong.text) == (400, True)
     assert other.headers["location"].startswith("/admin/conflicts/")
     assert [cause["origin"] for cause in edge["causes"]] == ["person"]
     assert edge["edge"]["source"] == "gutask"
+
+
+async def test_a_fact_stated_on_the_page_is_taken_back_with_its_undo_unless_others_said_it_too(
+    database_url: str, tmp_path: Path
+):
+    async with deps(database_url, tmp_path) as at:
+        person = await visitor(at)
+
+        async def state_and_undo(fact: str, *, others: bool) -> tuple[Got, Got]:
+            stated = await person.press(await person.get("/admin/world"), "State it", fact=fact)
+            if others:
+                await at.ask("POST", "/iknowthat", body={"fact": fact})
+            page = await person.get(stated.headers["location"])
+            return page, await person.get((await person.press(page, "Undo")).headers["location"])
+
+        page, undone = await state_and_undo("gnommoweb -isa repo", others=False)
+        gone = await at.ask("GET", "/admin/api/concepts/gnommoweb")
+        await state_and_undo("gnommoweb -isa repo", others=True)
+        (stands,) = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json["edges"]
+        again = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb -isa repo")
+        foreign = await person.post("/admin/world/undo", {TOKEN_FIELD: form_token(person.cookie), "stated": "turn:7"})
+
+    assert "Stated." in page.text
+    assert "Taken back." in undone.text
+    assert gone.status == 404
+    assert len(stands["causes"]) == 1
+    assert "stated=" not in again.headers["location"]
+    assert foreign.status == 422
 
 
 async def test_the_page_of_the_world_and_its_twin_say_the_same(database_url: str, tmp_path: Path):
@@ -97,7 +128,8 @@ def data(text: str) -> dict[str, object]:
     return {
         "asked": text, "depth": 1, "depths": (1, 2, 3), "problem": text, "nearest": [text], "found": found,
         "picture": draw_graph(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
-        "decided": {"concept": text, "parent": text, "status": text},
+        "decided": {"id": text, "concept": text, "parent": text, "is_isa": True, "status": "admitted"},
+        "added": text, "stated": text, "taken_back": text,
         "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "space_name": text, "next": text,
         "edges": [{"concept": text, "parent": text, "dimension": text, "is_isa": True, "origin": text}],
         "person": text, "form_token": text, "in_all": 3, "may_write": True, "may_review": True,

@@ -38,6 +38,9 @@ async def chat(
     new: Annotated[bool, typer.Option("--new", help="Start a new conversation, not the last one again.")] = False,
     once: Annotated[str | None, typer.Option("--once", help="Say this, print the answer, and end.")] = None,
     script: Annotated[Path | None, typer.Option("--script", help="File with a message on each line.")] = None,
+    start: Annotated[
+        Path | None, typer.Option("--start", help="File with `boundaries`, `values` and `goals` to learn once.")
+    ] = None,
 ) -> None:
     """Talk with an agent that remembers.
 
@@ -55,6 +58,10 @@ async def chat(
             context.with_flags({}, door="chat").app(start=StartOptions(providers=True, workers=True))
         )
         talk = await _open(stack, context, app, new=new)
+        if start is not None:
+            from festinger.agent.start import learn_start
+
+            await learn_start(app.memory.deps, talk.mind.scope, "\n".join(_read_lines(start)))
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
@@ -64,11 +71,13 @@ async def chat(
 
 
 async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
+    from festinger.cli.agent_tools import memory_tools
     from festinger.client.memory import Memory
     from festinger.ids import AgentId
     from festinger.services.agent import choose_conversation, open_mind
 
     scope = await choose_conversation(app, context.space_in(app), AgentId(context.agent), new=new)
+    app.agent_tools = memory_tools
     mind = await stack.enter_async_context(open_mind(app, scope))
     memory = Memory(space=scope.space, agent=scope.agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
@@ -79,7 +88,7 @@ async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> Asy
     if once is not None:
         yield once
     elif script is not None:
-        for line in _read_script(script):
+        for line in _read_lines(script):
             yield line
     elif not is_live:
         while line := await asyncio.to_thread(sys.stdin.readline):
@@ -95,11 +104,11 @@ async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> Asy
                 return
 
 
-def _read_script(script: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     try:
-        return script.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise NotFound(f"`{script}` cannot be read.", hint="Give a file with a message on each line.") from error
+        raise NotFound(f"`{file}` cannot be read.", hint="Give a file that is there.") from error
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,6 +134,8 @@ class ChatTerminal:
 
     async def _say(self, text: str) -> None:
         heard = await self.mind.hear(text)
+        for due in heard.due:
+            self._print_piece(f"Reminder of {due}\n")
         cycle = await self._stoppable(self.mind.step(self._print_piece))
         if cycle is None:
             return
@@ -172,6 +183,9 @@ class ChatTerminal:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
             told.append(f"learned: {said}")
         told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
+        told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
+        if cycle.tools:
+            told.append(f"used {', '.join(dict.fromkeys(cycle.tools))}")
         if cycle.action == "remembered" and self.mind.cycles == 1:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
@@ -268,6 +282,11 @@ async def _cost(talk: ChatTerminal, _rest: str) -> None:
 async def _brief(talk: ChatTerminal, rest: str) -> None:
     found = await talk.memory.brief(rest or None)
     rows = [(each.section, each.day, each.origin, each.text[:SHOWN_CHARS]) for each in found.notes]
+    if not rest:
+        from festinger.agent.reminders import list_reminders
+
+        waiting = await list_reminders(talk.mind.deps.memory, talk.mind.scope)
+        rows += [("reminder", each.when, each.origin, each.text[:SHOWN_CHARS]) for each in waiting]
     talk.print_rows(("", "day", "who", "text"), rows, nothing="Nothing is known yet.")
 
 
@@ -290,23 +309,53 @@ async def _goals(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "since", "goal"), rows, nothing="No goal is open. `/goals add …` sets one.")
 
 
+async def _remind(talk: ChatTerminal, rest: str) -> None:
+    """List the reminders that wait, or set or cancel one."""
+    from festinger.agent.reminders import add_reminder, cancel_reminder, list_reminders
+    from festinger.ids import Origin
+
+    deps, scope = talk.mind.deps.memory, talk.mind.scope
+    waiting = await list_reminders(deps, scope)
+    do, _, what = rest.partition(" ")
+    if do == "cancel":
+        if not what.isdigit() or not 1 <= int(what) <= len(waiting):
+            raise BadInput("Which reminder?", hint="`/remind` lists them; `/remind cancel 1` cancels one.")
+        await cancel_reminder(deps, scope, waiting[int(what) - 1].id)
+    elif rest:
+        await add_reminder(deps, scope, rest, origin=Origin.PERSON)
+    left = await list_reminders(deps, scope) if rest else waiting
+    rows = [(number, each.when, each.text[:SHOWN_CHARS]) for number, each in enumerate(left, start=1)]
+    talk.print_rows(("", "due", "reminder"), rows, nothing="Nothing waits. `/remind tomorrow 9:00 call Ada` sets one.")
+
+
+async def _readiness(talk: ChatTerminal, _rest: str) -> None:
+    from festinger.agent.readiness import load_readiness
+
+    found = await load_readiness(talk.app.store, talk.mind.scope)
+    rows = [(each["what"], str(each["reached_at"] or "")[:10] or each["not_built"] or "Not yet.") for each in found]
+    talk.print_rows(("milestone", "reached"), rows, nothing="")
+
+
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
     "why": ("On what a note of the last reply rests: /why 1.", _why),
     "recall": ("What comes to mind: /recall the build server.", _recall),
     "mind": ("What is known, of a topic or at all: /mind Lisbon.", _brief),
     "goals": ("What you want to reach: /goals, /goals add …, /goals done 1, /goals drop 1.", _goals),
+    "remind": ("What comes up: /remind, /remind tomorrow 9:00 call Ada, /remind cancel 1.", _remind),
     "forget": ("Erase a memory: /forget 1.", _forget),
     "conflicts": ("What cannot both be true.", _conflicts),
     "inbox": ("What waits for you.", _inbox),
     "cost": ("What the models cost.", _cost),
+    "readiness": ("How far the agent has come: ten milestones.", _readiness),
     "help": ("This list; /quit ends the chat.", _help),
 }
 """What can be asked without a model."""
 
 
 async def _first_screen(talk: ChatTerminal) -> list[str]:
-    """Who it is, what it knows, what waits, and which model answers; at most five lines."""
+    """What is due, who it is, what it knows, what was left open, and which model answers; a line for each."""
     from festinger.agent.goals import list_open
+    from festinger.agent.reminders import tell_due
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
     from festinger.world.conflicts import load_conflicts
@@ -317,7 +366,9 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     known = _count(len(brief.notes) + brief.omitted, "thing")
     episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, limit=1)
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
-    lines = [f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."]
+    due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]
+    who = f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."
+    lines = [*due, who]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
     if goals := await list_open(app.memory.deps, scope):

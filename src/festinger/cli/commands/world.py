@@ -1,7 +1,8 @@
-"""`festinger iknowthat`, `concept`, `conflicts` and `resolve`: the shared world."""
+"""`festinger iknowthat`, `concept`, `graph`, `conflicts` and `resolve`: the shared world."""
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client,
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
-from festinger.errors import ServerAway
+from festinger.errors import BadInput, ServerAway
 from festinger.ids import pick, prefix
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ Fact = Annotated[str, typer.Argument(help="The fact, or `-` to read one a line."
 def register(app: typer.Typer) -> None:
     command(app, "iknowthat", may_ask_server=True)(state_facts)
     command(app, "concept", may_ask_server=True)(show_concept)
+    command(app, "graph", may_ask_server=True)(show_graph)
     group = typer.Typer(help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts")
     app.add_typer(group, name="conflicts")
     list_command(group, may_ask_server=True)(list_conflicts)
@@ -94,6 +96,33 @@ async def show_concept(context: CommandContext, token: Annotated[str, typer.Argu
         for each in found["edges"]
     )
     table = context.table(("dimension", "parent", "confidence", "source", "causes"), rows)
+    context.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
+
+
+async def show_graph(
+    context: CommandContext,
+    token: Annotated[str, typer.Argument(help="The word.")],
+    depth: Annotated[int, typer.Option("--depth", min=1, max=3, help="Steps up and down.")] = 1,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Also write the picture to this file.")] = None,
+) -> None:
+    """What stands around a word, as a table or a picture.
+
+    Example: festinger graph gnommoweb --depth 2 --svg gnommoweb.svg
+    """
+    wanted = drop_empty(centre=token, depth=str(depth), svg="yes" if svg else "")
+    async with open_client(context) as client:
+        found = await client.ask("GET", path_to("graph"), **wanted)
+    if svg:
+        try:
+            svg.write_text(found.pop("svg"), encoding="utf-8")
+        except OSError as error:
+            raise BadInput(f"`{svg}` cannot be written: {error.strerror}.") from error
+        context.say(f"The picture is in {svg}.")
+    rows = (
+        (each["concept"], "is a" if each["is_isa"] else "is part of", each["parent"], each["dimension"])
+        for each in found["edges"]
+    )
+    table = context.table(("concept", "relation", "parent", "dimension"), rows)
     context.show(found, table=table, text=f"`{token}` was met, but nothing is known of it.")
 
 

@@ -3,19 +3,15 @@
 Each guard checks one thing: numbers, units, days, negation, opposites, quantifiers, names, order. A guard
 only says that the statements are not the same; `decide` says how they relate. All guards are symmetric. A
 difference is what is left between the common beginning and end, plus the content words on one side only;
-linear in text length. `score_sameness` is a logistic score of the cosine, scaled between the profile's `check`
-and `same`, and of the overlap of words, word pairs and letters. Its weights were fitted once on the
-calibration parts of PARADE and MSRP (4,716 pairs) with the bundled embedder. It ranks pairs, most alike
-first, and decides nothing.
+linear in text length.
 """
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from festinger.judge.model import Guard, JudgeStatement, PairFeatures, Slot
+from festinger.judge.model import Guard, JudgeStatement, Slot
 from festinger.judge.rules.opposites import exclusive_kind, is_opposite
 from festinger.judge.rules.parse import StatementReading, without_possessive
 from festinger.judge.rules.quantities import PLAIN
@@ -23,6 +19,9 @@ from festinger.judge.rules.words import load_members
 
 LONGEST_PHRASE = 4
 """Words of a phrase that may be the opposite of another."""
+
+SHORTEST_PLURAL = 5
+"""Letters of a word whose final `s` may be that of several: `Thursdays`, and not `AWS`."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 
@@ -213,7 +212,7 @@ def _quantifier(old: StatementReading, new: StatementReading) -> GuardHit | None
 
 
 def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
-    only_old, only_new = old.names - set(new.words) - new.names, new.names - set(old.words) - old.names
+    only_old, only_new = _unnamed(old.names, new), _unnamed(new.names, old)
     if only_old or only_new:
         named = ", ".join(sorted([*only_old, *only_new])[:4])
         firsts = old.capitalized - set(new.words), new.capitalized - set(old.words)
@@ -222,6 +221,16 @@ def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.persons != new.persons:
         return GuardHit(guard=Guard.NAME, why="Their pronouns point at different persons.", soft=True)
     return None
+
+
+def _unnamed(names: frozenset[str], other: StatementReading) -> frozenset[str]:
+    """Return the names that the other lacks, also as one of several (`on Thursdays`)."""
+    said = {_singular(word) for word in (*other.words, *other.names)}
+    return frozenset(name for name in names if _singular(name) not in said)
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s") if len(word) >= SHORTEST_PLURAL else word
 
 
 def _order(old: StatementReading, new: StatementReading, found: Difference) -> GuardHit | None:
@@ -268,62 +277,3 @@ def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:
 def find_shared_slot(old: StatementReading, new: StatementReading) -> tuple[Slot, Slot] | None:
     """Return the slots in which both are about the same attribute of the same subject."""
     return next(((one, other) for one in old.slots for other in new.slots if one.place == other.place), None)
-
-
-_BIAS = -1.571
-_NEARNESS = 2.553
-_SHARED = 3.747
-_OF_SHORTER = -1.033
-_LETTERS = 1.635
-_LENGTH = -0.283
-_NEIGHBOURS = -1.997
-_NUMBERS = -0.719
-
-_ROW = 3
-"""Letters per n-gram."""
-_LONGEST = 2000
-"""Characters whose letters are counted; more add nothing."""
-
-
-def score_sameness(old: StatementReading, new: StatementReading, features: PairFeatures) -> float | None:
-    """Score from 0 to 1 how likely both say the same; none where vectors may not be used."""
-    nearness = _nearness(features)
-    if nearness is None:
-        return None
-    shared, both = len(old.stemmed & new.stemmed), len(old.stemmed | new.stemmed)
-    lengths = len(old.words), len(new.words)
-    total = (
-        _BIAS
-        + _NEARNESS * nearness
-        + _SHARED * shared / max(1, both)
-        + _OF_SHORTER * shared / max(1, min(len(old.stemmed), len(new.stemmed)))
-        + _LETTERS * _cosine(_letters(old.fold), _letters(new.fold))
-        + _LENGTH * abs(lengths[0] - lengths[1]) / max(1, *lengths)
-        + _NEIGHBOURS * _neighbours(old, new)
-        + _NUMBERS * (old.amounts.numbers != new.amounts.numbers)
-    )
-    return 1 / (1 + math.exp(-total))
-
-
-def _nearness(features: PairFeatures) -> float | None:
-    """Scale the cosine between the profile's thresholds: 0 at `check`, 1 at `same`."""
-    check, same = features.bars.check, features.bars.same
-    if features.similarity is None or check is None or same is None or same <= check:
-        return None
-    return (features.similarity - check) / (same - check)
-
-
-def _letters(text: str) -> Mapping[str, int]:
-    cut = text[:_LONGEST]
-    return Counter(cut[at : at + _ROW] for at in range(len(cut) - _ROW + 1))
-
-
-def _cosine(one: Mapping[str, int], other: Mapping[str, int]) -> float:
-    product = sum(count * other[row] for row, count in one.items() if row in other)
-    squares = sum(count * count for count in one.values()) * sum(count * count for count in other.values())
-    return product / math.sqrt(squares) if squares else 0.0
-
-
-def _neighbours(old: StatementReading, new: StatementReading) -> float:
-    one, other = (set(zip(each.content, each.content[1:], strict=False)) for each in (old, new))
-    return len(one & other) / max(1, min(len(one), len(other)))

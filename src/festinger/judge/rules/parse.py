@@ -213,7 +213,7 @@ def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
             or (at and _is_version(small, before=written[at - 1]))
         )
-        if names and not (small in UNITS or MONTH_NAME.fullmatch(small) or _DAY.fullmatch(small)):
+        if names and not (UNITS.keys() >= {*small.split("/")} or MONTH_NAME.fullmatch(small) or _DAY.fullmatch(small)):
             found.add(small)
     return frozenset(found)
 

@@ -1,8 +1,8 @@
 """Talks to models of any protocol through pydantic-ai.
 
 Converts our messages to its messages and its responses to ours. One exchange is one request: nothing is
-retried inside, because each try is a call with a ledger row of its own. Errors are translated in
-`llm.errors`. The client library of a provider takes seconds to load, so each is imported when it is first opened.
+retried inside, because each try is a call with a ledger row of its own; only a model that turns out to take no
+tools is asked again without them, which costs nothing. Errors are translated in `llm.errors`. The client library of a provider takes seconds to load, so each is imported when it is first opened.
 """
 
 import warnings
@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
     TextPart,
     TextPartDelta,
     ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
@@ -30,9 +31,19 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName
-from festinger.llm.errors import FOREIGN, to_provider_error
+from festinger.llm.errors import FOREIGN, refuses_tools, to_provider_error
 from festinger.llm.http import READ_SECONDS, http_client
-from festinger.llm.model import AnswerSchema, Chunk, FinishReason, MessageRole, ModelReply, PromptMessage, Usage
+from festinger.llm.model import (
+    AnswerSchema,
+    Chunk,
+    FinishReason,
+    MessageRole,
+    ModelReply,
+    PromptMessage,
+    ToolOffer,
+    ToolRequest,
+    Usage,
+)
 
 SETTINGS = ModelSettings(max_retries=0, timeout=READ_SECONDS)
 """No cap on the output: thinking models spend it before the answer. The guards enforce the timeout."""
@@ -55,6 +66,7 @@ class PydanticAiProvider:
         self.endpoint = endpoint
         self._model = model
         self._client = client
+        self._takes_tools = True
 
     async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply:
         said, wanted = to_pydantic_messages(messages), self._parameters(shape)
@@ -69,17 +81,25 @@ class PydanticAiProvider:
         # Raised here and not above, so that the original, which may echo a key, is not chained.
         raise fault
 
-    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        said = to_pydantic_messages(messages)
+    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+        said, wanted = to_pydantic_messages(messages), _offer(tools if self._takes_tools else ())
         try:
-            async with model_request_stream(self._model, said, model_settings=SETTINGS, instrument=False) as response:
+            async with model_request_stream(
+                self._model, said, model_settings=SETTINGS, model_request_parameters=wanted, instrument=False
+            ) as response:
                 async for text in _texts(response):
                     yield Chunk(text=text)
-                whole = _reply(response.get())
+                whole = response.get()
         except FOREIGN as error:
             fault = to_provider_error(error, self.endpoint)
+            self._takes_tools = self._takes_tools and not refuses_tools(error)
         else:
-            yield Chunk(finish=whole.finish, usage=whole.usage)
+            ended = _reply(whole)
+            yield Chunk(finish=ended.finish, usage=ended.usage, calls=_calls(whole))
+            return
+        if wanted.function_tools and not self._takes_tools:
+            async for chunk in self.stream(messages):
+                yield chunk
             return
         raise fault
 
@@ -103,16 +123,39 @@ def to_pydantic_messages(messages: Sequence[PromptMessage]) -> list[ModelMessage
     theirs: list[ModelMessage] = []
     for spoken, run in groupby(messages, key=lambda message: message.role is MessageRole.ASSISTANT):
         if spoken:
-            theirs.append(ModelResponse(parts=[TextPart(message.text) for message in run]))
+            theirs.append(ModelResponse(parts=[part for message in run for part in _spoken_parts(message)]))
         else:
             theirs.append(ModelRequest(parts=[_part(message) for message in run]))
     return theirs
 
 
-def _part(message: PromptMessage) -> SystemPromptPart | UserPromptPart:
+def _spoken_parts(message: PromptMessage) -> list[TextPart | ToolCallPart]:
+    calls = [ToolCallPart(call.name, dict(call.arguments), tool_call_id=call.id) for call in message.calls]
+    return [*([TextPart(message.text)] if message.text or not calls else []), *calls]
+
+
+def _part(message: PromptMessage) -> SystemPromptPart | UserPromptPart | ToolReturnPart:
+    if message.role is MessageRole.TOOL:
+        [call] = message.calls
+        return ToolReturnPart(call.name, message.text, tool_call_id=call.id)
     if message.role is MessageRole.SYSTEM:
         return SystemPromptPart(message.text)
     return UserPromptPart(message.text)
+
+
+def _offer(tools: Sequence[ToolOffer]) -> ModelRequestParameters:
+    offered = [
+        ToolDefinition(name=each.name, description=each.description, parameters_json_schema=dict(each.schema))
+        for each in tools
+    ]
+    return ModelRequestParameters(function_tools=offered)
+
+
+def _calls(response: ModelResponse) -> tuple[ToolRequest, ...]:
+    parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
+    return tuple(
+        ToolRequest(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_dict()) for part in parts
+    )
 
 
 def _reply(response: ModelResponse) -> ModelReply:

@@ -2,23 +2,26 @@
 
 It ships for tests, for stories through the real interfaces and for trying things out: a queue of steps and a
 record of its calls. It can also fail, hang, be cut off or talk nonsense on demand. As a setting it is
-`scripted:FILE`, with one answer per line, as JSON text or as a JSON object.
+`scripted:FILE`, with one answer per line, as JSON text or as a JSON object; `{"call": NAME, "with": {…}}` calls a tool.
 """
 
 import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from uuid import UUID
+from typing import Any
+from uuid import uuid4
 
+from festinger.clock import system_clock, system_stopwatch
 from festinger.errors import BadSetting, FestingerError, ProviderRefused
-from festinger.llm.client import CheckedModel, Flaw, ModelCallResult, V
+from festinger.llm.client import BufferedLedger, CallPolicy, CheckedModel, GuardedConnection, ModelDeps
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.ledger import ModelCall, ModelCaller
+from festinger.llm.guards import ServerGuards
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
 from festinger.llm.model import (
     AnswerSchema,
     Chunk,
@@ -27,8 +30,9 @@ from festinger.llm.model import (
     ModelPurpose,
     ModelReply,
     PromptMessage,
+    ToolOffer,
+    ToolRequest,
     Usage,
-    prompt_hash,
 )
 
 _PIECE = re.compile(r"(?:\A\s*+)?\S++\s*+")
@@ -38,11 +42,12 @@ SOME_USAGE = Usage(tokens_in=10, tokens_out=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SayStep:
-    """Answer with this text."""
+    """Answer with this text, and call tools."""
 
-    text: str
+    text: str = ""
     finish: FinishReason = FinishReason.DONE
     usage: Usage | None = SOME_USAGE
+    calls: tuple[ToolRequest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,12 @@ class ScriptedCall:
 
     messages: tuple[PromptMessage, ...]
     shape: type[AnswerSchema] | None
+    tools: tuple[ToolOffer, ...] = ()
+
+
+def call_tool(name: str, **arguments: Any) -> SayStep:
+    """Build a step that calls a tool."""
+    return SayStep(calls=(ToolRequest(id=f"call-{name}", name=name, arguments=arguments),))
 
 
 def to_step(answer: Step | AnswerSchema | str) -> Step:
@@ -96,20 +107,22 @@ class ScriptedProvider:
         said = await self._next(messages, shape)
         return ModelReply(text=said.text, finish=said.finish, usage=said.usage)
 
-    async def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
+    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
         if self.queue and isinstance(failing := self.queue[0], FailStep) and failing.text:
             for piece in _PIECE.findall(failing.text):
                 yield Chunk(text=piece)
-        said = await self._next(messages, None)
+        said = await self._next(messages, None, tools)
         for piece in _PIECE.findall(said.text):
             yield Chunk(text=piece)
-        yield Chunk(finish=said.finish, usage=said.usage)
+        yield Chunk(finish=said.finish, usage=said.usage, calls=said.calls)
 
     async def close(self) -> None:
         self.closed = True
 
-    async def _next(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> SayStep:
-        self.asked.append(ScriptedCall(messages=tuple(messages), shape=shape))
+    async def _next(
+        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None, tools: Sequence[ToolOffer] = ()
+    ) -> SayStep:
+        self.asked.append(ScriptedCall(messages=tuple(messages), shape=shape, tools=tuple(tools)))
         self.reached.set()
         if not self.queue:
             raise ProviderRefused("The script has no more answers.", hint="Add one for each call.")
@@ -122,44 +135,28 @@ class ScriptedProvider:
         return taken
 
 
-class UnguardedConnection:
-    """A connection without guards and ledger, for tests of other packages."""
+class NullLedger:
+    """A ledger that keeps nothing."""
 
-    def __init__(self, provider: ScriptedProvider) -> None:
-        self._provider = provider
+    async def record(self, call: ModelCall) -> None:
+        pass
 
-    @property
-    def name(self) -> str:
-        return self._provider.endpoint.name
-
-    async def exchange(
-        self, messages: Sequence[PromptMessage], shape: type[AnswerSchema], *, accept: Callable[[ModelReply], V | Flaw]
-    ) -> ModelCallResult[V]:
-        reply = await self._provider.complete(messages, shape)
-        result = accept(reply)
-        call = ModelCall(
-            id=UUID(int=len(self._provider.asked)),
-            at=datetime(2026, 1, 5, 12, tzinfo=UTC),
-            caller=ModelCaller(),
-            purpose=ModelPurpose.CHAT,
-            provider=self._provider.endpoint.provider,
-            model=self._provider.endpoint.model,
-            usage=reply.usage,
-            cost_usd=None,
-            latency_ms=0,
-            ok=not isinstance(result, Flaw),
-            prompt_hash=prompt_hash(messages),
-        )
-        return ModelCallResult(result=result, call=call)
-
-    def stream(self, messages: Sequence[PromptMessage]) -> AsyncIterator[Chunk]:
-        return self._provider.stream(messages)
+    async def tally(self, since: datetime, purpose: ModelPurpose | None = None) -> CallTotals:
+        return CallTotals()
 
 
 def scripted_model(*answers: Step | AnswerSchema | str) -> tuple[Model, ScriptedProvider]:
     """Return a checked model on a script, and the script, to inspect its calls."""
     script = ScriptedProvider(*answers)
-    return CheckedModel(UnguardedConnection(script)), script
+    deps = ModelDeps(
+        book=BufferedLedger(NullLedger()),
+        guards=ServerGuards(system_stopwatch),
+        clock=system_clock,
+        stopwatch=system_stopwatch,
+        new_id=uuid4,
+    )
+    line = GuardedConnection(script, deps, purpose=ModelPurpose.CHAT, caller=ModelCaller(), terms=CallPolicy())
+    return CheckedModel(line), script
 
 
 def open_provider(asked: Endpoint) -> ScriptedProvider:
@@ -167,11 +164,17 @@ def open_provider(asked: Endpoint) -> ScriptedProvider:
     return ScriptedProvider(*(_answers(Path(asked.model)) if asked.model else ()), endpoint=asked)
 
 
-def _answers(file: Path) -> list[str]:
+def _answers(file: Path) -> list[Step | str]:
     try:
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise BadSetting(
             f"`scripted:{file}` cannot be read as a script.", hint="One answer a line, as JSON."
         ) from error
-    return [line if isinstance(line, str) else json.dumps(line) for line in lines]
+    return [_answer(line) for line in lines]
+
+
+def _answer(line: Any) -> Step | str:
+    if isinstance(line, dict) and "call" in line:
+        return call_tool(line["call"], **line.get("with", {}))
+    return line if isinstance(line, str) else json.dumps(line)

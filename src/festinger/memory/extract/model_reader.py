@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import structlog
 from pydantic import BaseModel, ConfigDict, Field
 
-from festinger.errors import Overloaded, ProviderRefused, Refused, Unavailable
+from festinger.errors import ProviderRefused, Refused
 from festinger.ids import Origin, Scope
 from festinger.llm.model import AnswerSchema, PromptMessage
 from festinger.llm.prompts import load_prompt
@@ -52,7 +52,9 @@ class TurnReading(AnswerSchema):
 
 
 async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
-    """Correct what was learned from a turn with the writer model; do nothing without one."""
+    """Correct what was learned from a turn with the writer model; do nothing without one.
+
+    Raises `Unavailable` while the model cannot be asked."""
     model = await deps.writer(scope.space)
     if model is None or not await _may_state(deps, turn.text):
         return []
@@ -60,7 +62,7 @@ async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Le
     numbered = dict(enumerate([*taken, *older], start=1))
     try:
         answer = await model.answer([_question(turn.text, taken, older)], TurnReading)
-    except (ProviderRefused, Overloaded, Unavailable) as error:
+    except ProviderRefused as error:
         log_writer_failure(deps, "turn not read by a model", model, error)
         return []
     for number in answer.value.wrong:

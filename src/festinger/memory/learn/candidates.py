@@ -257,7 +257,10 @@ def is_worth_judging(statement: Statement, candidate: LearnCandidate, check: flo
 
 
 def are_different_episodes(statement: Statement, memory: Memory) -> bool:
-    """Whether both record different conversations: however alike, neither replaces the other."""
+    """Whether both record different conversations, or tell what else they are about: however alike, neither replaces
+    the other."""
+    if statement.kind in (Kind.NARRATIVE, Kind.TENSION):
+        return True
     sources = statement.request.source or "", memory.source or ""
     return (
         statement.kind is memory.kind is Kind.EPISODIC

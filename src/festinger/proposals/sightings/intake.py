@@ -139,6 +139,19 @@ async def record_sighting_in(
     return await intake.add(found)
 
 
+async def select_new_suggestions(
+    transaction: Transaction, space: SpaceId, suggestions: Sequence[Suggestion]
+) -> list[Suggestion]:
+    """Leave out what the same producer has already reported; a look at everything mostly finds that."""
+    if not suggestions:
+        return []
+    rows = await transaction.all(
+        Q["known_sources"], space=space, producer=suggestions[0].producer, sources=[each.source for each in suggestions]
+    )
+    known = {row["source_id"] for row in rows}
+    return [each for each in suggestions if each.source not in known]
+
+
 def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
     """Remove secrets, lower the trust to that of the evidence, and mark quotes of our own text."""
     trusted = replace(suggestion.cause, origin=least_trusted((suggestion.cause.origin, *suggestion.cited)))

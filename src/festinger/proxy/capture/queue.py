@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -275,14 +275,22 @@ class CaptureWriter:
         if self._ingester is not None:
             await self._hand_over(self._ingester)
             return
+        is_behind = False
         while self._quick or self._unspooled or self._spool.waiting:
-            if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
-                await self._spool_lanes()
-                return
-            self._pause = 0.0
-            await self._pace.breathe()
+            with self._hold_jobs() if is_behind else nullcontext():
+                if self._stopwatch() < self._retry_at or not await self._write_uncancelled():
+                    await self._spool_lanes()
+                    return
+                self._pause = 0.0
+                await self._pace.breathe()
+            is_behind = True
         if not self._incoming and self._appending is None:
             self._idle.set()
+
+    def _hold_jobs(self) -> AbstractContextManager[None]:
+        """Let jobs wait, as for a request: what was said goes before what is made of it."""
+        app = self._app()
+        return nullcontext() if app is None else app.jobs.courtesy.serving()
 
     async def _hand_over(self, ingester: SpoolIngester) -> None:
         """Give everything to the ingester; only what the disk does not take goes to the store from here."""

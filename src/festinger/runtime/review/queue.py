@@ -158,8 +158,8 @@ async def _unvouched(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
         PendingItem(
             id=str(each.id),
-            title=f"{each.concept} {'is' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
-            why=f"nobody vouches for it; it comes from {each.origin}",
+            title=f"{each.concept} {'is a' if each.is_isa else 'is part of'} {each.parent} ({each.dim})",
+            why=f"nobody vouches for it; it comes from a {each.origin}",
             link=WORLD,
         )
         for each in await load_quarantine(app.world.deps, space, limit=MOST)

@@ -12,6 +12,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from festinger.agent.goals import GoalState, GoalStep, add_goal, reopen_goal, settle_goal
+from festinger.agent.readiness import load_readiness
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import AgentId, Scope
 from festinger.services.agent import choose_conversation, describe_mind, list_cycles, say
@@ -67,6 +68,13 @@ async def show_cycles(call: AdminCall) -> Response:
     limit, scope = parse_limit(call.request), Scope(space=call.space, agent=named_agent(call))
     found = await list_cycles(call.app, scope, before=parse_cursor(call.request), limit=limit)
     return json_response(build_page(found, limit=limit, last=found[-1]["n"] if found else None))
+
+
+@ROUTES.add("GET", f"{AGENTS}/readiness", AccessScope.READ)
+async def show_readiness(call: AdminCall) -> Response:
+    """Ten milestones, and when each was reached."""
+    found = await load_readiness(call.app.store, Scope(space=call.space, agent=named_agent(call)))
+    return json_response({"milestones": found})
 
 
 @ROUTES.add("POST", f"{AGENTS}/say", AccessScope.REVIEW)

@@ -1,6 +1,7 @@
 """HTTP API for events (history and live feed) and for the log of requests that memory served."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict
 from typing import Any
@@ -9,7 +10,7 @@ from uuid import UUID
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from festinger.errors import Unavailable
+from festinger.errors import TooMany, Unavailable
 from festinger.events.event import Event
 from festinger.events.feed import FeedGap, event_history
 from festinger.ids import EventId, SessionId, read_id
@@ -32,6 +33,9 @@ from festinger.web.route import (
 )
 
 ROUTES = RouteTable()
+MAX_STREAMS = 5
+OPEN_STREAMS: Counter[UUID | None] = Counter()
+"""Feeds that are read now, by login."""
 KEEP_ALIVE_SECONDS = 15.0
 """A comment line this often keeps proxies and readers from mistaking silence for the end."""
 
@@ -59,14 +63,23 @@ async def stream_events(call: AdminCall) -> Response:
     last = call.request.headers.get("last-event-id") or call.request.query_params.get("after")
     after = EventId(read_id(last)) if last else None
     names = call.request.query_params.getlist("name")
+    reader = call.session.id if call.session else None
+    if reader is not None and OPEN_STREAMS[reader] >= MAX_STREAMS:
+        raise TooMany(f"At most {MAX_STREAMS} pages of one login can be live.", hint="Close some of them.")
     news = await follow_from_now(call.app, space=call.space, names=names, after=after)
-    return StreamingResponse(encode_sse(news, until=call.supervisor.closing), media_type="text/event-stream")
+    lines = encode_sse(news, until=call.supervisor.closing, reader=reader)
+    return StreamingResponse(lines, media_type="text/event-stream")
 
 
 async def encode_sse(
-    news: AsyncGenerator[Event | FeedGap, None], *, until: asyncio.Event, keep_alive: float = KEEP_ALIVE_SECONDS
+    news: AsyncGenerator[Event | FeedGap, None],
+    *,
+    until: asyncio.Event,
+    keep_alive: float = KEEP_ALIVE_SECONDS,
+    reader: UUID | None = None,
 ) -> AsyncIterator[bytes]:
     """Encode the feed as server-sent events until the server stops, with a comment line when it is silent."""
+    OPEN_STREAMS[reader] += 1
     coming, stopping = asyncio.ensure_future(anext(news)), asyncio.ensure_future(until.wait())
     try:
         while not until.is_set():
@@ -82,6 +95,7 @@ async def encode_sse(
             yield _line(happened)
             coming = asyncio.ensure_future(anext(news))
     finally:
+        OPEN_STREAMS[reader] -= 1
         await cancel_tasks([coming, stopping])
         await news.aclose()
 

@@ -15,14 +15,16 @@ from festinger.web.auth import AccessScope
 from festinger.web.render import redirect_to
 from festinger.web.route import AdminCall, RouteTable, json_response, parse_limit
 from festinger.world.conflicts import edge_conflict_json, find_conflict
+from festinger.world.erase import forget_edge
+from festinger.world.model import StatementEffect
 from festinger.world.quarantine import (
     QuarantineEntry,
-    QuarantineVoteCounts,
     admit_entry,
     find_quarantine_entry,
     load_quarantine,
     load_vote_counts,
     reject_entry,
+    reopen_entry,
 )
 
 ROUTES = RouteTable()
@@ -71,6 +73,19 @@ async def admit_form(call: AdminCall) -> Response:
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is not None:
         return redirect_to(call, f"/admin/conflicts/{stated.conflict}")
+    # What others have said too cannot be taken back by erasing it.
+    added = {"added": "yes"} if stated.did is StatementEffect.ADDED else {}
+    return redirect_to(call, "/admin/world", decided=str(call.id), **added)
+
+
+@ROUTES.add("POST", "/admin/world/quarantine/{id}/undo", AccessScope.REVIEW, page=True)
+async def undo_form(call: AdminCall) -> Response:
+    """Put a statement back into quarantine that was just decided, from the page."""
+    deps, form = call.app.world.deps, await call.form()
+    held = await find_quarantine_entry(deps, call.space, call.id)
+    if held.status == "admitted" and form.get("added"):
+        await forget_edge(deps, call.space, concept=held.concept, parent=held.parent, dimension=held.dim, by=call.by)
+    await reopen_entry(deps, call.space, call.id, by=call.by)
     return redirect_to(call, "/admin/world", decided=str(call.id))
 
 
@@ -84,22 +99,7 @@ async def reject_form(call: AdminCall) -> Response:
 async def quarantine_items(call: AdminCall, held: list[QuarantineEntry]) -> list[dict[str, Any]]:
     """Statements with the evidence for each."""
     votes = await load_vote_counts(call.app.world.deps.store, call.space, held)
-    return [_item(each, votes[each.id]) for each in held]
-
-
-def _item(held: QuarantineEntry, votes: QuarantineVoteCounts) -> dict[str, Any]:
-    return {
-        "id": str(held.id),
-        "concept": held.concept,
-        "parent": held.parent,
-        "dimension": held.dim,
-        "is_isa": held.is_isa,
-        "pattern": held.pattern,
-        "origin": held.origin,
-        "status": held.status,
-        "first_seen": held.first_seen,
-        "votes": asdict(votes),
-    }
+    return [asdict(each) | {"dimension": each.dim, "votes": asdict(votes[each.id])} for each in held]
 
 
 async def _after(call: AdminCall) -> QuarantineEntry | None:

@@ -7,6 +7,7 @@ a reviewer's or an administrator's key counts as the agent's own.
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -191,12 +192,16 @@ async def show_concept(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/graph", AccessScope.READ)
 async def show_graph(call: AdminCall) -> Response:
-    """What stands around a word."""
+    """What stands around a word; with `svg` also as a picture."""
+    from festinger.web.graph import draw_graph, render_svg
+
     asked = call.request.query_params
     centre = asked.get("centre", "").strip()
     if not centre:
         raise BadInput("`centre` must name a word.")
-    return json_response(asdict(await find_neighbourhood(call, centre)))
+    found = await find_neighbourhood(call, centre)
+    svg = {"svg": render_svg(draw_graph(found, **drawing_terms(call)))} if asked.get("svg") else {}
+    return json_response(asdict(found) | svg)
 
 
 @ROUTES.add("GET", "/admin/api/wanted", AccessScope.READ)
@@ -216,6 +221,12 @@ async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
         dimension=call.request.query_params.get("dim") or None,
         most=call.supervisor.settings.now.console.graph_nodes,
     )
+
+
+def drawing_terms(call: AdminCall) -> dict[str, Any]:
+    """What the drawing of a neighborhood needs to know besides it."""
+    recent = timedelta(days=call.supervisor.settings.now.world.recollection_recency_days)
+    return {"now": call.app.tools.clock(), "recent": recent}
 
 
 def parse_depth(call: AdminCall) -> int:

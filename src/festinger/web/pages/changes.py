@@ -37,7 +37,7 @@ WORDS = {
     MemoryChangeOp.RESTORE: "Restored",
     MemoryChangeOp.ARCHIVE: "Archived",
     MemoryChangeOp.EDIT: "Reworded",
-    MemoryChangeOp.ANNOTATE: "Given notes",
+    MemoryChangeOp.ANNOTATE: "Marked",
     MemoryChangeOp.QUARANTINE: "Put into quarantine",
     MemoryChangeOp.RELEASE: "Let out of quarantine",
     MemoryChangeOp.WEIGHT: "Held more or less deeply",

@@ -5,16 +5,15 @@ to the conflicts are the questions: pairs of statements that no judge was sure a
 what held when the page was shown; if another edge holds by then, it is refused.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 from starlette.responses import Response
 
-from festinger.clock import iso
-from festinger.consolidation.resolution import ResolutionRun, last_run
+from festinger.consolidation.resolution import last_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.memory.conflicts import DECISIONS
@@ -35,7 +34,8 @@ from festinger.world.decisions import (
 from festinger.world.model import Collision
 
 ROUTES = RouteTable()
-SHOWN = 50
+SHOWN = 20
+DECIDED = 10
 MAX_NOTE = 500
 CONFLICTS = "/admin/conflicts"
 
@@ -48,7 +48,7 @@ MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DecisionOption:
     """A decision that a person may make, in words, with the fields that it asks for."""
 
@@ -61,49 +61,38 @@ class DecisionOption:
     """Fields for a sentence each."""
 
 
+KEEP = DecisionOption(ConflictDecision.DISMISS, "Keep what stands", "The new statement is set aside.")
 UPDATE = DecisionOption(
-    decision=ConflictDecision.UPDATE,
-    label="Take the new one",
-    meaning="It replaces what stands, which is kept in the history.",
+    ConflictDecision.UPDATE, "Take the new one", "It replaces what stands, which is kept in the history."
 )
-TAKE_OUT = DecisionOption(
-    decision=ConflictDecision.UPDATE, label="Take it out", meaning="What stands goes into the history."
-)
+TAKE_OUT = DecisionOption(ConflictDecision.UPDATE, "Take it out", "What stands goes into the history.")
 TURN = DecisionOption(
-    decision=ConflictDecision.UPDATE,
-    label="Take the new one",
-    meaning="The statement by which the circle would close goes into the history.",
+    ConflictDecision.UPDATE, "Take the new one", "The statement by which the circle would close goes into the history."
 )
-KEEP = DecisionOption(
-    decision=ConflictDecision.DISMISS, label="Keep what stands", meaning="The new statement is set aside."
-)
-SAME = DecisionOption(
-    decision=ConflictDecision.SAME, label="Both are the same", meaning="The new name is another name for what stands."
-)
+SAME = DecisionOption(ConflictDecision.SAME, "Both are the same", "The new name is another name for what stands.")
 DECOMPOSE = DecisionOption(
-    decision=ConflictDecision.DECOMPOSE,
-    label="Let both stand",
-    meaning="Each gets a dimension of its own.",
+    ConflictDecision.DECOMPOSE,
+    "Let both stand",
+    "Each gets a dimension of its own.",
     names=(("existing_dimension", "Dimension of what stands"), ("new_dimension", "Dimension of the new one")),
 )
 RECLASSIFY = DecisionOption(
-    decision=ConflictDecision.RECLASSIFY,
-    label="Put the new one elsewhere",
-    meaning="What stands remains; the new one gets the dimension where it belongs.",
+    ConflictDecision.RECLASSIFY,
+    "Put the new one elsewhere",
+    "What stands remains; the new one gets the dimension where it belongs.",
     names=(("dimension", "Dimension where it belongs"),),
 )
-
 
 OF_MEMORIES = (
     KEEP,
     UPDATE,
-    DecisionOption(decision="same", label="Both say the same", meaning="They become one memory."),
-    DecisionOption(decision="both", label="Let both stand", meaning="They do not contradict each other."),
-    DecisionOption(decision="neither", label="Keep neither", meaning="Both are put away."),
+    DecisionOption("same", "Both say the same", "They become one memory."),
+    DecisionOption("both", "Let both stand", "They do not contradict each other."),
+    DecisionOption("neither", "Keep neither", "Both are put away."),
     DecisionOption(
-        decision="split",
-        label="Say it more clearly",
-        meaning="Both are put away, and what you write stands in their place.",
+        "split",
+        "Say it more clearly",
+        "Both are put away, and what you write stands in their place.",
         texts=(("old_text", "In place of what stands"), ("new_text", "In place of what is new")),
     ),
 )
@@ -111,14 +100,11 @@ OF_MEMORIES = (
 
 TEXT_FIELDS = ("old_text", "new_text")
 
-QUESTION = tuple(
-    DecisionOption(decision=decision, label=label, meaning=meaning)
-    for decision, label, meaning in (
-        ("same", "They say the same", "They become one memory."),
-        ("update", "The second replaces the first", "The first is kept in the history."),
-        ("contradicts", "They contradict each other", "A conflict is opened, to be decided here."),
-        ("both", "Both hold", "Neither changes, and nobody asks again."),
-    )
+QUESTION = (
+    DecisionOption("same", "They say the same", "They become one memory."),
+    DecisionOption("update", "The second replaces the first", "The first is kept in the history."),
+    DecisionOption("contradicts", "They contradict each other", "A conflict is opened, to be decided here."),
+    DecisionOption("both", "Both hold", "Neither changes, and nobody asks again."),
 )
 """Answers about two statements that no judge was sure about."""
 
@@ -192,7 +178,7 @@ async def resolution_status(call: AdminCall) -> dict[str, Any]:
     """How many conflicts wait, and how the last run went."""
     deps = call.app.world.deps
     run = await last_run(deps, call.space)
-    return {"pending": await count_pending(deps, call.space), "last_run": _run(run) if run else None}
+    return {"pending": await count_pending(deps, call.space), "last_run": asdict(run) if run else None}
 
 
 @add_page(ROUTES, CONFLICTS, "conflicts.html")
@@ -200,14 +186,14 @@ async def conflicts_page(call: AdminCall) -> dict[str, Any]:
     """What cannot both stand, and deciding it."""
     deps = call.app.world.deps
     waiting = await load_conflicts(deps, call.space, statuses=(PENDING,), limit=SHOWN)
-    recent = [item for item in await load_conflicts(deps, call.space, limit=2 * SHOWN) if item.status != PENDING]
+    recent = [item for item in await load_conflicts(deps, call.space, limit=10 * SHOWN) if item.status != PENDING]
     done = call.request.query_params.get("done")
     return {
         **await resolution_status(call),
-        "waiting": await _items(call, waiting),
+        "waiting": [await _item(call, each) for each in waiting],
         "questions": await fetch_open_questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
-        "answers": [_choice(each) for each in QUESTION],
-        "decided": await _items(call, recent[:SHOWN]),
+        "answers": [asdict(each) for each in QUESTION],
+        "decided": [await _item(call, each) for each in recent[:DECIDED]],
         "done": (await _one(call, read_id(done)))["item"] if done else None,
     }
 
@@ -221,12 +207,7 @@ async def conflict_page(call: AdminCall) -> dict[str, Any]:
 async def _one(call: AdminCall, conflict: UUID) -> dict[str, Any]:
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, conflict)
-    (item,) = await _items(call, [found])
-    return {"item": item}
-
-
-async def _items(call: AdminCall, found: Sequence[Conflict]) -> list[dict[str, Any]]:
-    return [await _item(call, each) for each in found]
+    return {"item": await _item(call, found)}
 
 
 async def _item(call: AdminCall, conflict: Conflict) -> dict[str, Any]:
@@ -243,30 +224,5 @@ async def _item(call: AdminCall, conflict: Conflict) -> dict[str, Any]:
         "reason": conflict.reason,
         "decided_by": conflict.decided_by,
         "against": conflict.existing_parent_id,
-        "choices": [_choice(choice) for choice in decision_options(conflict)],
-    }
-
-
-def _choice(choice: DecisionOption) -> dict[str, Any]:
-    return {
-        "decision": str(choice.decision),
-        "label": choice.label,
-        "meaning": choice.meaning,
-        "names": [{"name": name, "label": label} for name, label in choice.names],
-        "texts": [{"name": name, "label": label} for name, label in choice.texts],
-    }
-
-
-def _run(run: ResolutionRun) -> dict[str, Any]:
-    return {
-        "id": str(run.id),
-        "dry_run": run.dry_run,
-        "seen": run.seen,
-        "resolved": run.resolved,
-        "dismissed": run.dismissed,
-        "waiting": run.waiting,
-        "failed": run.failed,
-        "cost_usd": float(run.cost_usd) if run.cost_usd is not None else None,
-        "started_at": iso(run.started_at),
-        "finished_at": iso(run.finished_at) if run.finished_at else None,
+        "choices": [asdict(choice) for choice in decision_options(conflict)],
     }

@@ -3,6 +3,7 @@
 Programs that ask this address without wanting HTML get the checks as JSON, as they always did.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +12,7 @@ from starlette.responses import Response
 from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_job
 from festinger.jobs.load import read_backlog
 from festinger.jobs.queue import list_scheduled_jobs
-from festinger.observability.checks import worst_severity
+from festinger.observability.checks import Check, worst_severity
 from festinger.web.auth import AccessScope
 from festinger.web.render import redirect_to, render_page
 from festinger.web.route import AdminCall, RouteTable, is_person, json_response
@@ -25,7 +26,8 @@ MOST_JOBS = 50
 async def health_page(call: AdminCall) -> Response:
     """How things are: checks, jobs, settings."""
     if "text/html" not in call.request.headers.get("accept", ""):
-        return json_response(await _load_checks(call))
+        # For whoever looks every few seconds: models are not asked, because asking costs.
+        return json_response(_checks_json(await call.supervisor.checks()))
     return await render_page(call, "health.html", await _load(call))
 
 
@@ -35,15 +37,14 @@ async def health_page_json(call: AdminCall) -> Response:
     return json_response(await _load(call))
 
 
-async def _load_checks(call: AdminCall) -> dict[str, Any]:
-    """For whoever looks every few seconds: models are not asked, because asking costs."""
-    checks = await call.supervisor.checks()
+def _checks_json(checks: Sequence[Check]) -> dict[str, Any]:
     return {"worst": worst_severity(checks).value, "checks": [check.as_json() for check in checks]}
 
 
 async def _load(call: AdminCall) -> dict[str, Any]:
     """The checks, and for people the jobs and the settings with their sources."""
-    data = await _load_checks(call) | {"may_run": call.session is not None and call.admission.may(AccessScope.ADMIN)}
+    data = _checks_json(await call.supervisor.recent_checks())
+    data["may_run"] = call.session is not None and call.admission.may(AccessScope.ADMIN)
     if not is_person(call) or not call.supervisor.is_open():
         return data | {"backlog": None, "dead": [], "schedule": [], "settings": []}
     app, settings = call.app, call.supervisor.settings

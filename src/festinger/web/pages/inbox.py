@@ -73,10 +73,10 @@ async def bulk_form(call: AdminCall) -> Response:
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
         raise BadInput("No proposal was chosen.", hint="Mark those that you mean, then decide.")
-    said = await _review(call).decide_many(
-        ids, parse_verdict_kind(form.get("verdict", "")), parse_verdict_details(call, form)
-    )
-    return await render_page(call, "decided.html", said)
+    review = _review(call)
+    said = await review.decide_many(ids, parse_verdict_kind(form.get("verdict", "")), parse_verdict_details(call, form))
+    items = [each | {"what": (await review.card(read_id(each["id"])))["what"]} for each in said["items"]]
+    return await render_page(call, "decided.html", {**said, "items": items})
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/undo", AccessScope.REVIEW, page=True)

@@ -16,8 +16,6 @@ from festinger.web.route import AdminCall, RouteTable
 ROUTES = RouteTable()
 MAX_SECRET = 200
 LONGEST_ADDRESS = 64
-PATH = START
-"""The cookie path: our own pages and nothing that is forwarded."""
 
 
 @ROUTES.add("GET", "/admin/login", AccessScope.PROBE, page=True)
@@ -25,7 +23,7 @@ async def login_page(call: AdminCall) -> Response:
     """Log in to the console."""
     code = call.request.query_params.get("code", "")[:MAX_SECRET]
     known = code if code.startswith(LINK_PREFIX) else ""
-    wanted = safe_redirect_path(call.request.query_params.get("next", PATH))
+    wanted = safe_redirect_path(call.request.query_params.get("next", START))
     return await render_page(call, "login.html", {"message": "", "hint": "", "next": wanted, "code": known})
 
 
@@ -39,9 +37,10 @@ async def log_in(call: AdminCall) -> Response:
     if not secret or len(secret) > MAX_SECRET:
         raise BadInput("A link or a key is needed.", hint="`festinger login` prints a link.")
     _, cookie = await call.app.logins.enter(secret, address=client_address(call.request))
-    response = RedirectResponse(safe_redirect_path(form.get("next", PATH)), 303)
+    response = RedirectResponse(safe_redirect_path(form.get("next", START)), 303)
+    # Only our own pages get the cookie, and nothing that is forwarded.
     response.set_cookie(
-        COOKIE, cookie, path=PATH, httponly=True, samesite="strict", secure=call.request.url.scheme == "https"
+        COOKIE, cookie, path=START, httponly=True, samesite="strict", secure=call.request.url.scheme == "https"
     )
     return response
 
@@ -63,6 +62,6 @@ async def log_out(call: AdminCall) -> Response:
     """End the session."""
     if call.session is not None:
         await call.app.logins.leave(call.session)
-    response = redirect_to(call, PATH)
-    response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict")
+    response = redirect_to(call, START)
+    response.delete_cookie(COOKIE, path=START, httponly=True, samesite="strict")
     return response

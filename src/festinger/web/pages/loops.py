@@ -1,26 +1,29 @@
 """The page of loops: what repeated, and what the loop guard did about it.
 
 Reads the events of the loop guard: what it saw, escalated, cut and released. The last event of a session says
-whether it is still in a loop; what it repeats is known only to the proxy of this process. Closing a breaker
-is for people: an agent must not release itself.
+whether it is still in a loop; what it repeats is known only to the proxy of this process. Closing a breaker and
+calling a loop a false alarm are for people: an agent must not release itself. Both let the session go on; the
+false alarm is also recorded, and can be taken back.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict
 from typing import Any
 
 from starlette.responses import Response
 
 from festinger.errors import NotFound
 from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.feed import event_history, find_event
 from festinger.web.auth import AccessScope
-from festinger.web.render import add_page
+from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
 
 ROUTES = RouteTable()
-NAMES = ("loop_detected", "loop_recovered", "loop_cut", "breaker_opened", "breaker_closed")
+LOOPS = "/admin/loops"
+MARKED, WITHDRAWN = "false_alarm_marked", "false_alarm_withdrawn"
+KIND = "loop"
+MOST_MARKS = 1000
 
 STILL = frozenset({"loop_detected", "breaker_opened"})
 """Events after which a session is in a loop until another one arrives; a mere notice is not among them."""
@@ -32,40 +35,33 @@ WORDS = {
     "breaker_opened": "breaker opened",
     "breaker_closed": "breaker closed",
 }
+NAMES = tuple(WORDS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopEventView:
-    """One step of the loop guard, in words for people."""
-
-    at: datetime
-    what: str
-    session: str
-    rule: str
-    level: int | None
-    count: int | None
-    detail: str
-
-
-def build_event_view(event: Event) -> LoopEventView:
+def describe_event(event: Event) -> dict[str, Any]:
+    """One step of the loop guard, for people."""
     said = event.payload
-    return LoopEventView(
-        at=event.at,
-        what=WORDS[event.name],
-        session=str(said["session"]),
-        rule=str(said["rule"]),
-        level=said.get("level"),
-        count=said.get("count", said.get("chars")),
-        detail=" ".join(str(said[name]) for name in ("key", "did", "channel", "by") if said.get(name)),
-    )
+    return {
+        "id": str(event.id),
+        "at": event.at,
+        "name": event.name,
+        "what": WORDS[event.name],
+        "session": str(said["session"]),
+        "rule": str(said["rule"]),
+        "level": said.get("level"),
+        "count": said.get("count", said.get("chars")),
+        "did": said.get("did", ""),
+        "by": said.get("by", ""),
+        "detail": " ".join(str(said[name]) for name in ("key", "did", "channel", "by") if said.get(name)),
+    }
 
 
-def looping_sessions(newest_first: Iterable[Event]) -> list[LoopEventView]:
+def looping_sessions(newest_first: Iterable[Event]) -> list[dict[str, Any]]:
     """The sessions that are in a loop now, each with its last event."""
     last: dict[str, Event] = {}
     for event in newest_first:
         last.setdefault(str(event.payload["session"]), event)
-    return [build_event_view(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)]
+    return [describe_event(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)]
 
 
 @ROUTES.add("GET", "/admin/api/loops", AccessScope.READ)
@@ -73,7 +69,7 @@ async def loops_json(call: AdminCall) -> Response:
     """Events of the loop guard, the newest first, and what repeats now."""
     found = await _found(call)
     last = found[-1].seq if found else None
-    items = [_item(build_event_view(event)) for event in found]
+    items = [describe_event(event) for event in found]
     return json_response({**build_page(items, limit=parse_limit(call.request), last=last), "live": _now(call)})
 
 
@@ -81,9 +77,35 @@ async def loops_json(call: AdminCall) -> Response:
 async def reset_loop(call: AdminCall) -> Response:
     """Close a breaker, and let its session go on."""
     session = call.request.path_params["session"]
+    _reset(call, session)
+    return json_response({"reset": session})
+
+
+@ROUTES.add("POST", f"{LOOPS}/reset", AccessScope.REVIEW, page=True)
+async def reset_form(call: AdminCall) -> Response:
+    """Let a session go on, from the page."""
+    _reset(call, (await call.form()).get("session", ""))
+    return redirect_to(call, LOOPS, said="It goes on. What it did so far no longer counts.")
+
+
+@ROUTES.add("POST", f"{LOOPS}/{{id}}/false-alarm", AccessScope.REVIEW, page=True)
+async def false_alarm_form(call: AdminCall) -> Response:
+    """Call a loop a false alarm and let its session go on, or take that back, from the page."""
+    found = await find_event(call.app.store, call.space, call.id)
+    if found is None or found.name not in NAMES:
+        raise NotFound(f"There is no loop `{call.id}`.")
+    name = WITHDRAWN if (await call.form()).get("undo") else MARKED
+    async with call.app.store.transaction() as transaction:
+        payload = {"kind": KIND, "id": str(call.id), "by": call.by}
+        await call.app.outbox.emit(transaction, name, space=call.space, subject=f"loop:{call.id}", payload=payload)
+    if name == MARKED:
+        call.supervisor.loops.reset(call.space, str(found.payload["session"]), by=call.by)
+    return redirect_to(call, LOOPS, marked=str(call.id))
+
+
+def _reset(call: AdminCall, session: str) -> None:
     if not call.supervisor.loops.reset(call.space, session, by=call.by):
         raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
-    return json_response({"reset": session})
 
 
 def _now(call: AdminCall) -> list[dict[str, Any]]:
@@ -91,17 +113,27 @@ def _now(call: AdminCall) -> list[dict[str, Any]]:
     return [asdict(loop) for loop in call.supervisor.loops.live(call.space)]
 
 
-@add_page(ROUTES, "/admin/loops", "loops.html")
+@add_page(ROUTES, LOOPS, "loops.html")
 async def loops_page(call: AdminCall) -> dict[str, Any]:
     """What the loop guard saw."""
-    found = await _found(call)
+    found, false_alarms = await _found(call), await _false_alarms(call)
     last = found[-1].seq if len(found) == parse_limit(call.request) else None
     return {
-        "live": [_item(each) for each in looping_sessions(found)],
+        "live": looping_sessions(found),
         "now": _now(call),
-        "events": [_item(build_event_view(event)) for event in found],
+        "events": [describe_event(event) | {"false_alarm_by": false_alarms.get(str(event.id))} for event in found],
+        "false_alarms": len(false_alarms),
         "next": str(last) if last is not None else None,
+        "marked": call.request.query_params.get("marked", ""),
+        "said": call.request.query_params.get("said", "")[:200],
     }
+
+
+async def _false_alarms(call: AdminCall) -> dict[str, str]:
+    """The events that were called false alarms, and by whom."""
+    marks = await event_history(call.app.store, space=call.space, names=(MARKED, WITHDRAWN), limit=MOST_MARKS)
+    last = {mark.payload["id"]: mark for mark in reversed(marks) if mark.payload["kind"] == KIND}
+    return {id_: mark.payload["by"] for id_, mark in last.items() if mark.name == MARKED}
 
 
 async def _found(call: AdminCall) -> Sequence[Event]:
@@ -112,7 +144,3 @@ async def _found(call: AdminCall) -> Sequence[Event]:
         before=parse_cursor(call.request),
         limit=parse_limit(call.request),
     )
-
-
-def _item(each: LoopEventView) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in LoopEventView.__slots__}

@@ -6,8 +6,9 @@ from urllib.parse import quote
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from festinger.agent.readiness import load_readiness
 from festinger.errors import BadInput
-from festinger.ids import DEFAULT_AGENT, AgentId
+from festinger.ids import DEFAULT_AGENT, AgentId, Scope
 from festinger.memory.query import list_owners
 from festinger.services.agent import choose_conversation, describe_mind, say
 from festinger.web.api.agents import GoalRequest, apply_goal, named_agent
@@ -35,6 +36,8 @@ async def mind_page(call: AdminCall) -> dict[str, Any]:
 async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
     others = await list_owners(call.app.memory.deps, call.space) if viewer_of(call) is None else ()
     mind = await describe_mind(call.app, call.space, agent)
+    if "readiness" in call.request.query_params:  # reads every weight, so only when asked
+        mind["readiness"] = await load_readiness(call.app.store, Scope(space=call.space, agent=agent))
     return {**mind, "agents": sorted({agent, *others}), "done": await load_done(call)}
 
 

@@ -6,7 +6,6 @@ callers on this machine.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 from festinger import __version__
@@ -38,31 +37,16 @@ UPSTREAM = "proxy.upstream"
 """The name of the check that asks the upstream."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupStep:
-    say: str
-    command: str = ""
-    severity: CheckSeverity = CheckSeverity.WARN
-
-
-def next_steps(checks: Sequence[Check], *, upstream: str) -> list[SetupStep]:
+def next_steps(checks: Sequence[Check], *, upstream: str) -> list[dict[str, str]]:
     """The steps that a person has to take, most urgent first; empty when all is well."""
-    missing = [check for check in checks if check.severity is CheckSeverity.FAIL or _is_upstream_away(check)]
-    return [_step(check, upstream) for check in missing]
-
-
-def _is_upstream_away(check: Check) -> bool:
-    return check.name == UPSTREAM and check.severity is not CheckSeverity.OK
-
-
-def _step(check: Check, upstream: str) -> SetupStep:
-    if check.name == UPSTREAM:
-        return SetupStep(
-            say=f"Nothing answers at {upstream}. Start your model server there, or name another one:",
-            command="festinger settings set proxy.upstream http://127.0.0.1:8080",
-            severity=check.severity,
-        )
-    return SetupStep(say=f"{check.message} {check.remedy}".strip(), severity=check.severity)
+    away = {"say": f"Nothing answers at {upstream}. Start your model server there, or name another one:"}
+    away["command"] = "festinger settings set proxy.upstream http://127.0.0.1:8080"
+    return [
+        {"command": "", "say": f"{check.message} {check.remedy}".strip(), "severity": check.severity.value}
+        | (away if check.name == UPSTREAM else {})
+        for check in checks
+        if check.severity is CheckSeverity.FAIL or (check.name == UPSTREAM and check.severity is not CheckSeverity.OK)
+    ]
 
 
 def client_instructions(base: str) -> list[dict[str, str]]:
@@ -80,12 +64,12 @@ def client_instructions(base: str) -> list[dict[str, str]]:
 async def overview_page(call: AdminCall) -> dict[str, Any]:
     """What needs a person, what was learned today, and how things are; without a login, how to begin."""
     settings = call.supervisor.settings.now
-    checks = await call.supervisor.checks()
+    checks = await call.supervisor.recent_checks()
     is_known = call.admission.may(AccessScope.READ) and call.supervisor.is_open()
     return {
         "version": __version__,
         "upstream": settings.proxy.upstream,
-        "steps": [asdict(step) for step in next_steps(checks, upstream=settings.proxy.upstream)],
+        "steps": next_steps(checks, upstream=settings.proxy.upstream),
         "clients": client_instructions(f"{call.request.url.scheme}://{call.request.url.netloc}"),
         "health": {"worst": worst_severity(checks).value, "says": health_sentence(checks)},
         "world": await resolution_status(call) if call.supervisor.is_open() else None,

@@ -6,6 +6,7 @@ in vain. `/admin/outcomes.json` has the same data.
 
 from typing import Any
 
+from festinger.memory.query import count_weights
 from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
 from festinger.web.pages.changes import load_texts
 from festinger.web.render import add_page
@@ -30,6 +31,7 @@ async def usefulness_page(call: AdminCall) -> dict[str, Any]:
     return {
         "spans": [{"span": SHOWN[name], **found[name]} for name in SPANS],
         "groups": list(GROUPS),
+        "weights": await count_weights(call.app.memory.deps, call.space),
         "pending": found["pending"],
         "unreadable": found["unreadable"],
         "lists": [
