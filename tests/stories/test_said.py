@@ -59,7 +59,7 @@ async def test_an_instruction_for_all_answers_goes_with_every_question_and_a_pre
     database_url: str, tmp_path: Path
 ):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
-        await chat(at, "Answer me in Dutch from now on.")
+        await chat(at, "Answer me in Dutch from now on. What is a viaduct?")
         await chat(at, "I don't like olives. what can I put on a pizza?")
 
         painter = await notes(at, "Who painted the Night Watch?")
@@ -81,6 +81,23 @@ async def test_what_was_said_in_one_breath_comes_back_together(database_url: str
     assert "Svelte" in asked
     assert "Go service" in asked
     assert "kitchens" not in asked
+
+
+@pytest.mark.requirement("J-03")
+async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_shown_alone(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "I work nights at the bakery. How do I sleep by day?")
+        await chat(at, "They put me on early shifts permanently. When should I have lunch?")
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+
+        kept = await active(at)
+        shown = await notes(at, "which shifts do I have at work?")
+
+    assert set(kept) == {"I work nights at the bakery", "They put me on early shifts permanently"}
+    assert "early shifts" in shown
+    assert "nights" not in shown
 
 
 @pytest.mark.requirement("J-03")
