@@ -31,11 +31,11 @@ from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, record_surfacings
 from festinger.proposals.verdicts.tasks import Task, list_tasks, match_tasks
-from festinger.retrieval.agent_blend import HEARD as OUTCOME
-from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.retrieval.index.terms import NonEmptySpaces, count_words, recount_words
 from festinger.retrieval.index.turns import count_parts, index_turns
+from festinger.retrieval.lessons import HEARD as OUTCOME
+from festinger.retrieval.lessons import embed_questions, note_outcome
 from festinger.retrieval.log import prune_recalls
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.result import RecallItem
@@ -164,7 +164,6 @@ def register_recall(app: "App", room: RecallService) -> None:
 
     async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await learn_blends(deps, space)
             await prune_recalls(deps, space)
 
     async def learn(transaction: Transaction, event: Event) -> None:
