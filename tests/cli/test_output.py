@@ -150,7 +150,6 @@ COMMANDS: dict[str, Prepare] = {
     "reviewer": words("reviewer"),
     "reviewer list": words("reviewer", "list"),
     "reviewer add": words("reviewer", "add", "Ada"),
-    "reviewer codes": on_a_reviewer("codes"),
     "reviewer off": on_a_reviewer("off"),
     "episodes": words("episodes"),
     "episodes list": words("episodes", "list"),

@@ -46,7 +46,6 @@ WORDED = {
     "proposals.reject_suppress_days": "30, 90, 365",
     "proposals.webhook.urls": "",
     "proposals.value_mute_at": "-0.4",  # written with a typographic minus there
-    "proposals.folder.path": "",  # the folder `inbox` in the home
     "proposals.rate_high": "0.3",  # a number is shown without its last zero
 }
 """Defaults that the specification gives in words."""

@@ -289,7 +289,6 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/reviewers"): "admin",
     ("POST", "/admin/api/reviewers"): "admin",
     ("DELETE", "/admin/api/reviewers/{name}"): "admin",
-    ("POST", "/admin/api/reviewers/{name}/codes"): "admin",
 }
 
 EXAMPLES = {

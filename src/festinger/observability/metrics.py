@@ -164,9 +164,6 @@ PROPOSALS_BLIND = _counter(
 PROPOSALS_DROPPED = _counter(
     "festinger_proposals_dropped_total", "Changes that a model wanted and that are not proposed.", "why"
 )
-PROPOSALS_FOLDER_REFUSED = _counter(
-    "festinger_proposals_folder_refused_total", "Files in the inbox's folder that are not read.", "why"
-)
 PROPOSALS_OPEN = _gauge("festinger_proposals_open", "Proposals that wait for a person.")
 PROPOSALS_HELD = _gauge("festinger_proposals_held", "Proposals that are kept back.", "why")
 PROPOSALS_PAUSED = _gauge("festinger_proposals_paused", "Spaces whose inbox is full.")

@@ -149,6 +149,7 @@ class ReviewChannel(StrEnum):
     API = "api"
     WEBHOOK = "webhook"
     FOLDER = "folder"
+    """A file that a person edited, in earlier versions; stored verdicts still name it."""
     LIBRARY = "library"
 
 
@@ -160,7 +161,7 @@ class IdentityProof(StrEnum):
     UID = "uid"
     WEBHOOK = "webhook"
     NAMED = "named"
-    """A name in a file; a one-time code proves more."""
+    """A name that the program using the library vouches for."""
     NONE = "none"
     """No right to decide: an agent's key, a tool, a model, or nobody."""
 
@@ -173,8 +174,6 @@ class Author:
     proof: IdentityProof = IdentityProof.NONE
     id: str = ""
     """The login, key id or user id; empty where only the name is known."""
-    code: str = field(default="", repr=False)
-    """A one-time code that came with the verdict."""
 
     @property
     def identity(self) -> str:

@@ -339,15 +339,6 @@ values (%(space)s, %(id)s, %(name)s, %(identities)s::jsonb, %(active)s, %(at)s)
 on conflict (space_id, name) do update set identities = excluded.identities, active = excluded.active
 returning *;
 
--- name: set_codes
--- Gives a reviewer new one-time codes, in place of those that were left.
-update reviewer r set codes = %(codes)s where r.space_id = %(space)s and r.id = %(id)s;
-
--- name: burn_code
--- Uses a one-time code up, if the reviewer has it.
-update reviewer r set codes = array_remove(r.codes, %(code)s::text)
-where r.space_id = %(space)s and r.id = %(id)s and %(code)s::text = any(r.codes);
-
 -- name: add_task
 -- Makes a task of approved advice.
 insert into task (space_id, id, proposal_id, title, body, at)

@@ -100,7 +100,6 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
-        entropy=app.tools.entropy,
         thinker=app.model_for(ModelPurpose.SYSTEM2),
         related=find_related_memories,
     )

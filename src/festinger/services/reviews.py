@@ -52,7 +52,7 @@ from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide, decide_many
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
 from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
-from festinger.proposals.verdicts.reviewers import build_not_authorised, issue_codes, require_reviewer
+from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks
 from festinger.records import to_json
 
@@ -265,9 +265,6 @@ class ReviewService:
 
     async def send_away(self, name: str) -> Document:
         return _shown((await reviewers.deactivate_reviewer(self._deps, self.space, name)).as_json())
-
-    async def new_codes(self, name: str) -> Document:
-        return {"reviewer": name, "codes": await issue_codes(self._office, self.space, name)}
 
     async def _reviewer(self) -> str:
         return (await require_reviewer(self._deps, self.space, self.author)).name

@@ -121,13 +121,6 @@ class DetectorsSettings(SettingsSection):
     identity: IdentityDetectorSettings = setting_field(IdentityDetectorSettings(), "A memory on its way to identity.")
 
 
-class FolderSettings(SettingsSection):
-    enabled: bool = setting_field(False, "Whether promoted proposals are also files in a folder.")
-    path: str = setting_field("", "The folder; empty for `inbox` in the home.")
-    still_seconds: int = setting_field(2, "Seconds that a file must be still before it is read.", ge=0, le=3600)
-    scan_seconds: int = setting_field(5, "Seconds between two looks at the folder.", ge=1, le=3600)
-
-
 class WebhookSettings(SettingsSection):
     urls: SafeUrls = setting_field((), "Where news of proposals is sent.", allowed=WEBHOOK_WORDS)
     secret: SecretStr | None = setting_field(None, "Secret that signs what is sent and what comes in.")
@@ -194,7 +187,6 @@ class ProposalsSettings(SettingsSection):
     detectors: DetectorsSettings = setting_field(DetectorsSettings(), "Who looks without a model.")
     surface: bool = setting_field(False, "Whether an agent reads what was observed often.", per_space=True)
     tasks_visible_to_agent: bool = setting_field(False, "Whether an agent may read open tasks.", per_space=True)
-    folder: FolderSettings = setting_field(FolderSettings(), "Proposals as files.")
     webhook: WebhookSettings = setting_field(WebhookSettings(), "Proposals as messages.")
     digest_schedule: Cron = setting_field("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
     rate_window_days: int = setting_field(
