@@ -121,7 +121,7 @@ async def judge_pairs(texts: JudgingTexts, pairs: Iterable[tuple[str, str]]) -> 
     ]
     classifier = await open_text_classifier(reader_path())
     try:
-        judged = await judge_quickly(asked, small=None, reader=PairReader(classifier), accept=ACCEPT)
+        judged = await judge_quickly(asked, reader=PairReader(classifier), accept=ACCEPT)
     finally:
         await classifier.close()
     texts.verdicts.update(zip(distinct, judged, strict=True))

@@ -1,6 +1,6 @@
 """Defines the values of the judge: statements, pairs, relations, guards and judgements.
 
-Values only: `rules`, `pair_model`, `pair_reader` and `llm` make judgements, `records` stores them. `old_ref`
+Values only: `rules`, `pair_reader` and `llm` make judgements, `records` stores them. `old_ref`
 and `new_ref` are ids of whatever the caller judges: memories, proposals, notes.
 """
 

@@ -33,6 +33,7 @@ ALIASES = {"write_model_id": "llm.write", "resolve_model_id": "llm.resolve"}
 
 REMOVED = frozenset(
     {
+        "judge.model",
         "metrics.space_label",
         "outcomes.surfacing_threshold",
         "store.cache_mb",

@@ -95,7 +95,7 @@ MOST_ASKED = 10
 
 
 async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
-    """Judge statements against their candidates by people's earlier answers, rules and the small model.
+    """Judge statements against their candidates by people's earlier answers, rules and the reader.
 
     Earlier judgements are loaded once for all. Call outside transactions.
     """
