@@ -288,7 +288,6 @@ PROPOSALS = {
     ),
     "producer_muted": event_schema(producer=TEXT, category=TEXT, value=NUMBER, until=TEXT),
     "reflection_created": event_schema(reflection=TEXT, episode=TEXT, proposals=TEXTS),
-    "inbox_digest": event_schema(open=COUNT, oldest=TEXT.or_none(), top=JSON),
 }
 
 CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(

@@ -15,7 +15,6 @@ from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
 from festinger.ids import AgentId, NewId, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.retrieval.result import LoadExtras, null_extras
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
@@ -87,7 +86,6 @@ class RetrievalDeps:
     later: Later = discard_work
     on_read: OnRead = null_on_read
     on_surfaced: OnSurfaced = null_on_surfaced
-    extras: LoadExtras = null_extras
     few: int = READ_WHOLE_BELOW
     """Number of visible vectors up to which all are read; more are searched by their index."""
     sizes: dict[tuple[SpaceId, AgentId, str], CorpusSize] = field(default_factory=dict)

@@ -33,7 +33,7 @@ from festinger.retrieval.rank import (
     prefer_verbatim,
     sort_hits,
 )
-from festinger.retrieval.result import RecallItem, RecallResult, append_extras, pack_hits
+from festinger.retrieval.result import RecallItem, RecallResult, pack_hits
 from festinger.retrieval.score import (
     EvidenceThreshold,
     ScoringContext,
@@ -160,8 +160,6 @@ async def recall(
     if counts:
         model = probe.model.name if probe else ""
         deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
-    if counts and shows:
-        return append_extras(answer.recalled, await deps.extras(scope, query), query)
     return answer.recalled
 
 

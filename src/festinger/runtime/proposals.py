@@ -31,7 +31,7 @@ from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
 from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
-from festinger.proposals.inbox import DIGEST, Sources, send_digest
+from festinger.proposals.inbox import Sources
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.producers import load_muted_until, load_value_scores
@@ -221,13 +221,9 @@ def register_inbox(app: "App", room: InboxService) -> None:
             for space in app.directory.ids():
                 await deps.ask(transaction, REFINGERPRINT, space=space)
 
-    async def remind_everywhere(_run: JobRun) -> int:
-        return sum([(await send_digest(deps, space)).open for space in app.directory.ids()])
-
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
     app.jobs.register(REFINGERPRINT, fingerprint_anew, queue=Queue.SLEEP)
-    app.jobs.register(DIGEST, remind_everywhere, queue=Queue.SEND, schedule="proposals.digest_schedule")
     app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)
 
 

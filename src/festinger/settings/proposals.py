@@ -186,9 +186,7 @@ class ProposalsSettings(SettingsSection):
     max_per_episode: int = setting_field(3, "Changes that it may suggest for one episode.", per_space=True, ge=0, le=20)
     detectors: DetectorsSettings = setting_field(DetectorsSettings(), "Who looks without a model.")
     surface: bool = setting_field(False, "Whether an agent reads what was observed often.", per_space=True)
-    tasks_visible_to_agent: bool = setting_field(False, "Whether an agent may read open tasks.", per_space=True)
     webhook: WebhookSettings = setting_field(WebhookSettings(), "Proposals as messages.")
-    digest_schedule: Cron = setting_field("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
     rate_window_days: int = setting_field(
         30, "Days over which the rate of promotion is read.", per_space=True, ge=1, le=MOST_DAYS
     )
