@@ -18,7 +18,6 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
-from festinger.proposals.sightings.fingerprint import FingerprintProfile
 from festinger.records import JsonRecord, field_values, parse_choice, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -78,7 +77,6 @@ class Proposal(JsonRecord):
     space_id: SpaceId
     id: ProposalId
     fingerprint: str
-    profile: FingerprintProfile
     normalised: str
     category: str
     scope: str

@@ -39,7 +39,7 @@ from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
 from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
 from festinger.proposals.sightings.model import Suggestion, detector_producer
-from festinger.proposals.sightings.similarity import REFINGERPRINT, compare_meanings, refingerprint
+from festinger.proposals.sightings.similarity import compare_meanings
 from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
 from festinger.runtime.effects.registry import build_effects
@@ -200,7 +200,7 @@ def build_inbox(app: "App") -> InboxService:
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
-    """Register the jobs of the inbox and its subscriber."""
+    """Register the jobs of the inbox."""
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -213,18 +213,8 @@ def register_inbox(app: "App", room: InboxService) -> None:
     async def compare_space(_run: JobRun, *, space: str) -> int:
         return (await compare_meanings(deps, SpaceId(space))).suggested
 
-    async def fingerprint_anew(_run: JobRun, *, space: str) -> int:
-        return await refingerprint(deps, SpaceId(space))
-
-    async def profile_changed(transaction: Transaction, event: Event) -> None:
-        if event.payload["key"] == "proposals.profile":
-            for space in app.directory.ids():
-                await deps.ask(transaction, REFINGERPRINT, space=space)
-
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
-    app.jobs.register(REFINGERPRINT, fingerprint_anew, queue=Queue.SLEEP)
-    app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)
 
 
 Look = Callable[[ProposalDeps, Transaction, Event], Awaitable[list[DetectorFinding]]]

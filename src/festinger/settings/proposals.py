@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, SecretStr, model_validator
@@ -128,9 +128,6 @@ class WebhookSettings(SettingsSection):
 
 
 class ProposalsSettings(SettingsSection):
-    profile: Literal["festinger", "compat-course", "compat-agent"] = setting_field(
-        "festinger", "How words are normalised before they are fingerprinted.", per_space=True
-    )
     categories: Slugs = setting_field(
         CATEGORIES, "Categories that a proposal may have.", per_space=True, allowed=SLUG_WORDS
     )

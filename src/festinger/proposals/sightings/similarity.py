@@ -3,8 +3,7 @@
 The second pass compares open and suppressed proposals by their vectors, sends the nearest pairs to the judges
 and stores what they say as suggestions; only a person merges. A new proposal that means the same as a
 rejected one is held. Without an embedder the pass is off and says so. `compare_fingerprints` explains why two
-proposals are not one. When a space changes its profile, undecided proposals get new fingerprints; on a
-collision the pair is suggested, and the younger keeps its old fingerprint until a person decides.
+proposals are not one.
 """
 
 import json
@@ -30,11 +29,8 @@ from festinger.proposals.model import HoldReason, Proposal, ProposalState, propo
 from festinger.proposals.sightings.fingerprint import (
     DENIED,
     ComparisonInput,
-    FingerprintProfile,
     PairRelation,
     PairSuggestion,
-    compute_fingerprint,
-    normalise,
     normalised_words,
     suggest_relation,
 )
@@ -355,57 +351,3 @@ def _explain_difference(a: str, b: str, *, only_a: tuple[str, ...], only_b: tupl
 
 def _format_words(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words) or "nothing"
-
-
-REFINGERPRINT = "refingerprint_proposals"
-COLLIDES = "They have the same fingerprint under the new profile."
-
-
-async def refingerprint(deps: ProposalDeps, space: SpaceId) -> int:
-    """Recompute fingerprints of open proposals with the present profile; return how many changed."""
-    profile = FingerprintProfile(deps.terms(space).profile)
-    async with deps.store.transaction(patient=True) as transaction:
-        rows = await transaction.all(Q["open_of_other_profiles"], space=space, profile=profile)
-        return sum([await _refingerprint_one(deps, transaction, proposal_of(row), profile) for row in rows])
-
-
-async def _refingerprint_one(
-    deps: ProposalDeps, transaction: Transaction, proposal: Proposal, profile: FingerprintProfile
-) -> bool:
-    words = normalise(proposal.what, profile)
-    key = compute_fingerprint(category=proposal.category, scope=proposal.scope, normalised=words)
-    space = proposal.space_id
-    await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
-    rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
-    duplicate = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
-    if duplicate is not None:
-        await _suggest_duplicate(deps, transaction, proposal, duplicate)
-        return False
-    payload = {**proposal.payload, "previous_fingerprint": proposal.fingerprint}
-    await transaction.run(
-        Q["put_fingerprint"],
-        space=space,
-        id=proposal.id,
-        profile=profile,
-        normalised=words,
-        fingerprint=key,
-        payload=json.dumps(payload),
-    )
-    return True
-
-
-async def _suggest_duplicate(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, duplicate: UUID) -> None:
-    low, high = sorted((proposal.id, duplicate))
-    await transaction.run(
-        Q["put_pair"],
-        space=proposal.space_id,
-        id=deps.new_id(),
-        a=low,
-        b=high,
-        relation="same",
-        similarity=1.0,
-        embedder="fingerprint",
-        words="",
-        judgement=json.dumps({"why": COLLIDES, "confidence": 1.0, "judge": "fingerprint"}),
-        at=deps.clock(),
-    )
