@@ -133,7 +133,6 @@ COMMANDS: dict[str, Prepare] = {
     "inbox": words("inbox"),
     "inbox list": words("inbox", "list"),
     "inbox show": on_a_proposal("inbox", "show"),
-    "inbox explain": on_two_proposals("inbox", "explain"),
     "inbox promote": words("inbox", "promote", "--dry-run"),
     "inbox propose": words(*PROPOSE),
     "inbox pairs": words("inbox", "pairs"),

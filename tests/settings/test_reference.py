@@ -41,7 +41,6 @@ WORDED = {
     "retrieval.dormant_kinds": "episodic, reflection, narrative, tension, insight",
     "retrieval.newer_first_window": "0.3",  # written with two digits there
     "proposals.categories": ", ".join(CATEGORIES),  # listed at the requirement
-    "proposals.scopes": "",  # lists are shown without brackets
     "proposals.excluded_categories": "",
     "proposals.reject_suppress_days": "30, 90, 365",
     "proposals.webhook.urls": "",

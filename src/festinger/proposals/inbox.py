@@ -113,7 +113,7 @@ async def list_proposal_summaries(deps: ProposalDeps, space: SpaceId, wanted: Pr
     return [
         summarize_proposal(
             each,
-            check_ripeness(build_gate_input(each), thresholds_for(terms, each.scope), now=now),
+            check_ripeness(build_gate_input(each), thresholds_for(terms), now=now),
             inbox_status(each, now=now, quiet_days=terms.quiet_days),
         )
         for each in await list_proposals(deps, space, wanted)
@@ -153,7 +153,7 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
     now, terms = deps.clock(), deps.terms(space)
     return ProposalCard(
         proposal=proposal,
-        reading=check_ripeness(build_gate_input(proposal), thresholds_for(terms, proposal.scope), now=now),
+        reading=check_ripeness(build_gate_input(proposal), thresholds_for(terms), now=now),
         standing=inbox_status(proposal, now=now, quiet_days=terms.quiet_days),
         sightings=tuple(map(sighting_of, sightings)),
         wordings=tuple(Wording(text=each["text"], times=each["times"], since=each["first_at"]) for each in wordings),

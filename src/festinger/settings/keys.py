@@ -37,7 +37,7 @@ REMOVED = frozenset(
         "metrics.space_label",
         "outcomes.surfacing_threshold",
         "store.cache_mb",
-        *(f"proposals.{name}" for name in ("digest_schedule", "profile", "tasks_visible_to_agent")),
+        *(f"proposals.{name}" for name in ("digest_schedule", "profile", "scopes", "tasks_visible_to_agent")),
         *(f"proposals.folder.{name}" for name in ("enabled", "path", "scan_seconds", "still_seconds")),
         *(f"retrieval.actr_{name}" for name in ("decay", "mismatch", "noise", "threshold")),
         *(f"retrieval.{name}" for name in ("alpha_cold", "alpha_mature", "cold_until", "mature_from", "prefilter")),

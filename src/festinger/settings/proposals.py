@@ -1,7 +1,6 @@
 """Declares the settings of proposals: what a person is asked, and when."""
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
@@ -15,46 +14,11 @@ CATEGORIES = (
 
 SLUG = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 SLUG_WORDS = "words of small letters, digits, `_` and `-`, with commas between"
-SCOPE_WORDS = (
-    "a scope with its own bars for each, such as `tools min_seen_count=2 min_age_days=3 promote_max_per_run=1`"
-)
 SUPPRESS_WORDS = "days from 1 to 3650, each as many as those before or more"
 WEBHOOK_WORDS = "addresses with https, or of this machine"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeThresholds:
-    """Thresholds of one scope; none where it follows the defaults."""
-
-    min_seen_count: int | None = None
-    min_age_days: int | None = None
-    promote_max_per_run: int | None = None
-
-
-_BOUNDS = {"min_seen_count": (1, MOST_SEEN), "min_age_days": (0, MOST_DAYS), "promote_max_per_run": (0, MOST_PROMOTED)}
-
-
-def _scope_bars(line: str) -> tuple[str, ScopeThresholds]:
-    scope, *bars = line.split()
-    read: dict[str, int] = {}
-    for bar in bars:
-        name, _, number = bar.partition("=")
-        low, high = _BOUNDS.get(name, (1, 0))
-        if not number.isdecimal() or not low <= int(number) <= high or name in read:
-            raise ValueError(f"must be {SCOPE_WORDS}")
-        read[name] = int(number)
-    if not SLUG.fullmatch(scope) or not read:
-        raise ValueError(f"must be {SCOPE_WORDS}")
-    return scope, ScopeThresholds(**read)
-
-
-def _scopes(lines: tuple[str, ...]) -> tuple[str, ...]:
-    if len({_scope_bars(line)[0] for line in lines}) != len(lines):
-        raise ValueError(f"must be {SCOPE_WORDS}")
-    return lines
 
 
 def _slugs(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -77,7 +41,6 @@ def _safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
     return urls
 
 
-Scopes = Annotated[tuple[str, ...], AfterValidator(_scopes)]
 Slugs = Annotated[tuple[str, ...], AfterValidator(_slugs)]
 RisingDays = Annotated[tuple[int, ...], AfterValidator(_rising_days)]
 SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_safe_urls)]
@@ -139,7 +102,6 @@ class ProposalsSettings(SettingsSection):
     max_causes_per_agent_day: int = setting_field(
         3, "Causes of one agent, day and origin that count.", per_space=True, ge=1, le=MOST_SEEN
     )
-    scopes: Scopes = setting_field((), "Bars of single scopes.", per_space=True, allowed=SCOPE_WORDS)
     promote_schedule: Cron = setting_field(
         "0 7 * * *", "Cron line of the job that promotes, in UTC.", allowed=CRON_WORDS
     )
@@ -198,7 +160,3 @@ class ProposalsSettings(SettingsSection):
         if self.rate_low > self.rate_high:
             raise ValueError("`proposals.rate_low` must not be above `proposals.rate_high`")
         return self
-
-    def bars_of_scope(self, scope: str) -> ScopeThresholds:
-        """Return the scope's own thresholds."""
-        return dict(map(_scope_bars, self.scopes)).get(scope, ScopeThresholds())

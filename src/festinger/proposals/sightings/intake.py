@@ -204,7 +204,7 @@ class _Intake:
         suggestion, terms = self.suggestion, self.deps.terms(self.space)
         key = (suggestion.producer, suggestion.category)
         muted_until = await self.deps.muted_until(self.transaction, self.space, key)
-        votes = count_votes(first_votes(suggestion), vote_limits_for(terms, suggestion.scope))
+        votes = count_votes(first_votes(suggestion), vote_limits_for(terms))
         columns = field_values(suggestion) | field_values(votes) | words
         columns |= {name: json.dumps(dict(columns[name])) for name in ("payload", "target")}
         columns |= {"space": self.space, "id": self.deps.new_id(), "at": self.deps.clock()}
@@ -255,7 +255,7 @@ class _Intake:
             )
         family = await load_family(self.transaction, self.space, root.id)
         sessions = await self._sessions_counted(root, family)
-        limits = vote_limits_for(self.deps.terms(self.space), root.scope)
+        limits = vote_limits_for(self.deps.terms(self.space))
         if because is None and is_over_vote_limit(session, sessions, limits):
             because = SightingExclusionReason.FLOOD
         id_, is_again = await self._save(found, because)
