@@ -85,11 +85,7 @@ async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector
 
 def bars_of(embedder: Embedder) -> SimilarityBars:
     profile = embedder.profile
-    return SimilarityBars(
-        same=profile.threshold(Threshold.SAME),
-        check=profile.threshold(Threshold.CHECK),
-        opposition=profile.threshold(Threshold.OPPOSITION),
-    )
+    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.CHECK))
 
 
 def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:

@@ -149,7 +149,6 @@ class SimilarityBars:
 
     same: float | None = None
     check: float | None = None
-    opposition: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +160,6 @@ class PairFeatures:
     bars: SimilarityBars = SimilarityBars()
     same_subject: bool | None = None
     """Whether the caller knows both subjects as one (a concept of `world`, an alias); none if unknown."""
-    opposition: float | None = None
-    """How far the difference of the vectors points along the profile's negation direction."""
 
 
 NOTHING_KNOWN = PairFeatures()

@@ -273,11 +273,7 @@ def _comparison_input(proposal: Proposal) -> ComparisonInput:
 def judge_thresholds(embedder: Embedder) -> SimilarityBars:
     """Return the similarity thresholds that judges use for this embedder."""
     profile = embedder.profile
-    return SimilarityBars(
-        same=profile.threshold(Threshold.SAME),
-        check=profile.threshold(Threshold.PROPOSAL_SUGGEST),
-        opposition=profile.threshold(Threshold.OPPOSITION),
-    )
+    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.PROPOSAL_SUGGEST))
 
 
 def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:
