@@ -75,7 +75,7 @@ class Unread:
 
 
 async def test_what_the_reader_does_not_read_is_tried_once_and_not_again_each_time(store: Store):
-    server, about = House(store), pair(*UNDECIDED)
+    server, about = House(store), pair(*UNDECIDED, similarity=0.1)
     supervisor = Keeper(server, about)
     await waiting(server, about)
     server.cascade.seat_reader(PairReader(Unread()))

@@ -10,6 +10,7 @@ from tests.memory.remembering import memories
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
+from festinger.memory.late_judgements import judge_pairs
 from festinger.memory.model import Kind
 from festinger.memory.undo import undo
 
@@ -59,7 +60,7 @@ async def test_an_instruction_for_all_answers_goes_with_every_question_and_a_pre
     database_url: str, tmp_path: Path
 ):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
-        await chat(at, "Answer me in Dutch from now on.")
+        await chat(at, "Answer me in Dutch from now on. What is a viaduct?")
         await chat(at, "I don't like olives. what can I put on a pizza?")
 
         painter = await notes(at, "Who painted the Night Watch?")
@@ -81,6 +82,27 @@ async def test_what_was_said_in_one_breath_comes_back_together(database_url: str
     assert "Svelte" in asked
     assert "Go service" in asked
     assert "kitchens" not in asked
+
+
+@pytest.mark.requirement("J-03")
+async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_shown_alone(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "I work nights at the bakery. How do I sleep by day?")
+        await chat(at, "They put me on early shifts permanently. When should I have lunch?")
+        await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+
+        kept = await active(at)
+        shown = await notes(at, "which shifts do I have at work?")
+        [waiting] = await rows(at.app.store, "select id from memory where pending")
+        await judge_pairs(at.app.memory.deps, MAIN_SPACE, waiting["id"])
+        later = await notes(at, "which shifts do I have at work?")
+
+    assert set(kept) == {"I work nights at the bakery", "They put me on early shifts permanently"}
+    for each in (shown, later):
+        assert "early shifts" in each
+        assert "nights" not in each
 
 
 @pytest.mark.requirement("J-03")

@@ -84,7 +84,8 @@ async def test_what_is_said_in_one_chat_is_known_in_the_next_and_a_dead_worker_l
             during = await asyncio.to_thread(chat, served, "Our staging database listens on port 5433.")
             successor = await until_working(served, shell, not_pid=worker.pid)
             for _ in patiently():
-                if any("5433" in each for each in learned_in(database_url)):
+                learned, said = learned_in(database_url), said_in(database_url)
+                if all(any("5433" in each for each in known) for known in (learned, said)):
                     break
             served.process.kill()
             served.process.wait()

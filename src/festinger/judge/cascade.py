@@ -211,7 +211,7 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     if said.relation is Relation.UNSURE:
         return replace(said, final=False)
     why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
-    return unsure_judgement(said.judge, why, guards=said.guards, leaning=said.relation)
+    return unsure_judgement(said.judge, why, guards=said.guards, leaning=said.relation, current=said.current)
 
 
 def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:

@@ -79,11 +79,17 @@ TIME = "time"
 
 
 def unsure_judgement(
-    judge: str, reasoning: str, *, guards: tuple[Guard, ...] = (), leaning: Relation | None = None
+    judge: str,
+    reasoning: str,
+    *,
+    guards: tuple[Guard, ...] = (),
+    leaning: Relation | None = None,
+    current: Current = Current.BOTH,
 ) -> Judgement:
-    """No judge was sure: both statements stay and the pair waits."""
+    """No judge was sure: both statements stay and the pair waits. `current` is the one to go by until then."""
     return Judgement(
         relation=Relation.UNSURE,
+        current=current,
         confidence=0.5,
         judge=judge,
         reasoning=reasoning,

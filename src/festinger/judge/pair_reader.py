@@ -83,12 +83,14 @@ class PairReader:
 
 def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
     """Return the indexes of the pairs to read: short sentences that people said, as in training, and only the
-    nearest few for each new statement. Written sources come in thousands; rules suffice for them."""
+    nearest few for each new statement; pairs that waited come without a similarity and were near once. Written
+    sources come in thousands; rules suffice for them."""
     taken: Counter[UUID] = Counter()
     found = []
     for place in sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0)):
         pair = pairs[place]
-        if (pair.features.similarity or 0.0) < NEAR_ENOUGH or pair.new.origin in WRITTEN:
+        similarity = pair.features.similarity
+        if (similarity is not None and similarity < NEAR_ENOUGH) or pair.new.origin in WRITTEN:
             continue
         if any(says_much(each.text) for each in (pair.old, pair.new)):
             continue

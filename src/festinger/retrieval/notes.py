@@ -151,3 +151,13 @@ async def load_companions(deps: RetrievalDeps, scope: Scope, memory: UUID) -> li
             Q["companions"], space=scope.space, agent=scope.agent, memory=memory, limit=2 * COMPANIONS
         )
     return [current_memory_from_row(row) for row in rows]
+
+
+async def load_likely_updates(
+    deps: RetrievalDeps, scope: Scope, memories: Collection[UUID]
+) -> dict[UUID, CurrentMemory]:
+    """Map memories to what was said later and probably replaces them. Raises `StoreDown`."""
+    rows = await deps.store.all(
+        Q["likely_updates"], hot=True, space=scope.space, agent=scope.agent, memories=sorted(memories)
+    )
+    return {row["asked"]: current_memory_from_row(row) for row in rows}

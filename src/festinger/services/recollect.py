@@ -28,6 +28,7 @@ from festinger.retrieval.notes import (
     CurrentMemory,
     NoteReader,
     load_companions,
+    load_likely_updates,
     load_standing_notes,
     select_notes,
 )
@@ -205,7 +206,17 @@ async def _recall_memories(
             exclude=exclude,
         )
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
-    return MemoryFetchResult(lines=tuple(map(memory_line, items)), recall=str(found.id), evidence=evidence)
+    notes = await _prefer_later(app, scope, items, exclude=exclude)
+    return MemoryFetchResult(lines=tuple(map(memory_line, notes)), recall=str(found.id), evidence=evidence)
+
+
+async def _prefer_later(
+    app: App, scope: Scope, notes: Sequence[RecallItem | CurrentMemory], *, exclude: Collection[UUID]
+) -> list[RecallItem | CurrentMemory]:
+    """Put what was said later in the place of what it probably replaces: until that is decided, go by the later."""
+    later = await load_likely_updates(app.recall.deps, scope, {note.id for note in notes}) if notes else {}
+    shown = {each.id: each for each in (later.get(note.id, note) for note in notes)}
+    return [note for note in shown.values() if note.id not in exclude]
 
 
 async def _load_standing(app: App, scope: Scope, reader: NoteReader | None) -> list[CurrentMemory]:

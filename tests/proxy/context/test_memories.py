@@ -11,7 +11,7 @@ from tests.proxy.protocols.wire import assistant, tool, user
 from festinger.errors import StoreDown
 from festinger.ids import Origin
 from festinger.proxy.context.block import LineUpdate
-from festinger.proxy.context.build import MOST_OPEN
+from festinger.proxy.context.build import MOST_RECALLS
 from festinger.proxy.context.memories import find_memory_updates
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.services.block import ContextLine
@@ -159,13 +159,13 @@ async def test_behind_too_many_open_questions_nobody_waits():
     memories, deadline = knowing(), Deadline(ms=1)
     memories.let.clear()
     async with scene(Knowing(words={}), memories=memories, live=deadline) as at:
-        for number in range(MOST_OPEN):
+        for number in range(MOST_RECALLS):
             await at.chat(f"open ramanujan {number}")
         deadline.ms = PATIENT_MS
         got = await at.chat("open ramanujan")
 
     assert told(got) == "late; reason=busy"
-    assert len(memories.asked) == MOST_OPEN
+    assert len(memories.asked) == MOST_RECALLS
 
 
 @pytest.mark.requirement("P-50")
@@ -173,7 +173,7 @@ async def test_a_memory_that_was_late_again_and_again_is_asked_and_awaited_all_t
     memories, deadline = knowing(), Deadline(ms=1)
     memories.let.clear()
     async with scene(Knowing(words={}), memories=memories, live=deadline) as at:
-        late = [await at.chat(f"open ramanujan {number}") for number in range(10)]
+        late = [await at.chat(f"open ramanujan {number}") for number in range(MOST_RECALLS)]
         deadline.ms = PATIENT_MS
         memories.let.set()
         got = await at.chat("where is ramanujan?")

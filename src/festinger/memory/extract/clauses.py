@@ -49,7 +49,7 @@ _ASKING = re.compile(
 _DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
 _MARKER = re.compile(
-    r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|oh|ah|hey|hi|hello|hmm+|yeah|yes|yep|yup|no|nope"
+    r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|o+h+|a+h+|h+m+|u+[hm]+|e+r+m*|u+gh+|hey|hi|hello|yeah|yes|yep|yup|no|nope"
     r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
     r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
     r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"

@@ -23,6 +23,8 @@ THRESHOLD_BY_FORM = 0.4
 """The same without the encoder, where one in five is wrong: a higher one misses the shortest statements."""
 SURE = 0.9
 """The same for a clause that seems to describe a passing state."""
+LASTING = 0.25
+"""The same for a rule that says of itself that it lasts (`answer in Dutch from now on`)."""
 HOPELESS = -4.0
 """Logit by form alone below which no clause is kept: the least of those kept among the labeled messages is -2.8, and
 the encoder would have to be surer than it is of four in five."""
@@ -116,14 +118,20 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     asked = _asked_sentences(clauses)
     readable = [clause for clause in clauses if may_state(clause, is_asked=clause.position in asked)][:MOST_READ]
     likely = await statement_probabilities(readable, message, encoder=encoder)
-    threshold = THRESHOLD if encoder else THRESHOLD_BY_FORM
     found = [
         statement
         for clause, probability in zip(readable, likely, strict=True)
-        if clause.position in asked or probability >= (SURE if is_transient(clause.text) else threshold)
+        if clause.position in asked or probability >= _threshold_of(clause, THRESHOLD if encoder else THRESHOLD_BY_FORM)
         for statement in _build_statements(clause, is_asked=clause.position in asked)
     ]
     return found[:MOST]
+
+
+def _threshold_of(clause: Clause, usual: float) -> float:
+    if is_transient(clause.text):
+        return SURE
+    bare = strip_markers(clause.text)
+    return LASTING if _RULE.match(bare) and _EVERY_TIME.search(bare) else usual
 
 
 def may_hold_statements(message: str) -> bool:

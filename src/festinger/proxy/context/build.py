@@ -66,17 +66,20 @@ class AppWorldReader:
 
 MOST_OPEN = 32
 """Maximum open queries. A hung service must not pile up work without end."""
+MOST_RECALLS = 8
+"""Maximum open recalls: each needs some 50 ms of a core, so behind more of them all would be late."""
 
 Answer = TypeVar("Answer")
 
 
 class QueryLimiter:
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_OPEN) -> None:
+        self._most = most
         self._open: set[asyncio.Task[Any]] = set()
 
     def ask(self, question: Coroutine[Any, Any, Answer], *, background: BackgroundTasks) -> asyncio.Task[Answer] | None:
         """Start a query in the background; `None` if too many are open."""
-        if len(self._open) >= MOST_OPEN:
+        if len(self._open) >= self._most:
             question.close()
             return None
         task = background.start(question)
@@ -147,7 +150,7 @@ class ContextBuilder:
         self._background = background or BackgroundTasks()
         self._restate = restate
         self._modelfile = modelfile
-        self._recalls = QueryLimiter()
+        self._recalls = QueryLimiter(MOST_RECALLS)
         self._lookups = QueryLimiter()
         self._late: LRUCache[Key, LateResults] = LRUCache(KEPT)
 
