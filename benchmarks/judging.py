@@ -85,11 +85,7 @@ async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector
 
 def bars_of(embedder: Embedder) -> SimilarityBars:
     profile = embedder.profile
-    return SimilarityBars(
-        same=profile.threshold(Threshold.SAME),
-        check=profile.threshold(Threshold.CHECK),
-        opposition=profile.threshold(Threshold.OPPOSITION),
-    )
+    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.CHECK))
 
 
 def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:
@@ -121,7 +117,7 @@ async def judge_pairs(texts: JudgingTexts, pairs: Iterable[tuple[str, str]]) -> 
     ]
     classifier = await open_text_classifier(reader_path())
     try:
-        judged = await judge_quickly(asked, small=None, reader=PairReader(classifier), accept=ACCEPT)
+        judged = await judge_quickly(asked, reader=PairReader(classifier), accept=ACCEPT)
     finally:
         await classifier.close()
     texts.verdicts.update(zip(distinct, judged, strict=True))

@@ -124,7 +124,7 @@ async def _is_suggested(
     features = PairFeatures(similarity=similarity, bars=bars)
     pair = StatementPair(old_ref=NOBODY, new_ref=NOBODY, old=statements[0], new=statements[1], features=features)
     one, other = (ComparisonInput(what=text, normalised=normalise(text)) for text in (each.a, each.b))
-    [judgement] = await judge_quickly([pair], small=None, reader=reader, accept=ACCEPT)
+    [judgement] = await judge_quickly([pair], reader=reader, accept=ACCEPT)
     found = suggest_relation(one, other, judgement, similarity=similarity, bar=bars.check or 1.0)
     return found.relation is PairRelation.SAME
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import psutil
 
+from benchmarks.bulk_world import fill_world
 from benchmarks.large_world import FULL, QUICK, LargeWorldSize, Prose, name, statements
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, cause
@@ -30,7 +31,7 @@ from festinger.text.tokens import tokenize
 from festinger.world.counts import flush_counts
 from festinger.world.model import EdgeSource, WorldStatement
 from festinger.world.recall import SourceText
-from festinger.world.state import apply_statement, apply_statements
+from festinger.world.state import apply_statement
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ async def fill(app: App, size: LargeWorldSize, *, seed: int) -> WorldTimes:
     every, took, added = statements(size, seed=seed, cause=because), 0.0, 0
     while triples := list(islice(every, BATCH)):
         began = system_stopwatch()
-        added += (await apply_statements(app.world.deps, MAIN_SPACE, triples, cause=because)).added
+        added += await fill_world(app.world.deps, MAIN_SPACE, triples, cause=because)
         took += system_stopwatch() - began
     return WorldTimes(fill=[took], edges=added)
 

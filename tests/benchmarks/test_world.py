@@ -4,14 +4,20 @@ from datetime import date
 from itertools import islice
 
 import pytest
+from benchmarks.bulk_world import fill_world
 from benchmarks.large_world import FULL, QUICK, Prose, name, statements
 from benchmarks.run import WALKABLE, throw_away_folder
 from benchmarks.suite import Bench
 from benchmarks.thinking import WorldTimes
 from benchmarks.world import METRICS, WORLD, distribution, samples
+from tests.world.worldly import Bench as WorldBench
+from tests.world.worldly import kept, table
 
-from festinger.ids import AgentId, Cause, Origin, SessionId
+from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId
+from festinger.store.pool import Store
 from festinger.text.vocabulary import may_be_vocabulary
+from festinger.world.query import load_edges_as_of
+from festinger.world.state import apply_statement
 
 CAUSE = Cause(agent=AgentId("a"), session=SessionId("s"), day=date(2026, 1, 5), origin=Origin.PERSON)
 THOUGHT = WorldTimes(
@@ -82,3 +88,19 @@ async def test_a_quick_run_fills_a_world_once_and_thinks_about_it():
     assert all(value > 0 for metric, value in values.items() if metric != "world.memory")
     assert {sample.metric: sample.value for sample in again.samples}["world.fill"] == values["world.fill"]
     assert sum("(once)" in line for line in said) == 1
+
+
+async def test_a_world_that_is_written_in_bulk_stands_as_one_that_was_stated(store: Store):
+    bench = await WorldBench(store).open()
+    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby elf"))
+    said = [bench.say(f"name{number} thingy") for number in range(500)]
+    said += [bench.say("dobby elf"), bench.say("la lb"), bench.say("lb la"), bench.say("name1 thingy")]
+
+    added = await fill_world(bench.deps, MAIN_SPACE, said, cause=bench.because(session="bulk"))
+
+    assert added == 501
+    assert kept(bench) == await table(store)
+    assert len(kept(bench)) == 502
+    assert bench.world().soas_by_token["name7"].novelty == 1.0
+    then = await load_edges_as_of(bench.deps, MAIN_SPACE, bench.hands.now)
+    assert set(then) == set(bench.world().urd_by_concept_dim)

@@ -18,7 +18,7 @@ from festinger.embedding.providers.hashed import HashedEngine
 from festinger.errors import BadSetting
 
 DEFAULT = "onnx:all-minilm-l6-v2"
-MEASURING = ("calibration.py", "opposition.py")
+MEASURING = ("calibration.py",)
 SOURCE = Path(__file__).parents[2] / "src" / "festinger"
 
 
@@ -43,7 +43,7 @@ def test_the_reference_profile_holds_the_numbers_that_the_design_started_from(na
 def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_that_it_is_carried():
     readings = bundled_profiles()[DEFAULT].readings
 
-    assert set(readings) == set(Threshold)
+    assert set(readings) == set(Threshold) - {Threshold.OPPOSITION}
     for reading in readings.values():
         assert reading.data
         assert reading.carried or (reading.at is not None and reading.at >= date(2026, 11, 15))
@@ -155,3 +155,17 @@ def test_the_bundled_model_loses_by_kinds_and_therefore_has_none_and_says_so():
 
     assert bundled_profiles()[DEFAULT].kinds == {}
     assert "No kind prefixes" in above
+
+
+def test_a_profile_that_an_earlier_version_saved_is_read_without_its_direction():
+    saved = """
+    [models."onnx:mine"]
+    direction = [0.6, 0.8]
+    thresholds.same = { data = "ours", value = 0.9 }
+    thresholds.opposition = { data = "ours", value = 0.3 }
+    """
+
+    found = read_profiles(saved, source="profiles.toml")["onnx:mine"]
+
+    assert found.threshold(Threshold.SAME) == 0.9
+    assert not hasattr(found, "direction")

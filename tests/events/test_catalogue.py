@@ -33,6 +33,9 @@ ROOMS = {
     "proposals": PROPOSALS,
 }
 
+GONE = {"inbox_digest"}
+"""Events of parts that were taken out again; `tests/open.toml` says why."""
+
 
 def events_section(file: str) -> str:
     text = (SPEC / f"{file}.md").read_text(encoding="utf-8")
@@ -59,7 +62,7 @@ def fields_in(text: str) -> set[str]:
 def test_the_catalogue_has_the_events_of_the_requirements_with_their_fields(file: str):
     listed = {name: set(shape.fields) for name, shape in ROOMS[file].items()}
 
-    assert listed == promised(file)
+    assert listed == {name: fields for name, fields in promised(file).items() if name not in GONE}
 
 
 @pytest.mark.requirement("X-41")

@@ -9,7 +9,6 @@ from tests.events.wiring import Wired
 from festinger.ids import SpaceId, id_maker
 from festinger.judge.cascade import Cascade, CascadeConfig
 from festinger.judge.model import JudgeStatement, PairFeatures, PairJudgement, StatementPair
-from festinger.judge.pair_model import PairModel
 from festinger.judge.records import JudgeDeps, save_judgements
 from festinger.llm.model import Model
 from festinger.store.pool import Store
@@ -20,14 +19,7 @@ UNDECIDED = ("Anna juggles clubs", "Anna juggles knives")
 
 
 class House:
-    def __init__(
-        self,
-        store: Store,
-        *,
-        model: Model | None = None,
-        small: PairModel | None = None,
-        terms: CascadeConfig | None = None,
-    ) -> None:
+    def __init__(self, store: Store, *, model: Model | None = None, terms: CascadeConfig | None = None) -> None:
         self.wired = Wired(store)
         self.hands = self.wired.hands
         self.model = model
@@ -37,7 +29,6 @@ class House:
             self.deps,
             stopwatch=self.hands.stopwatch,
             terms=lambda _space: terms or CascadeConfig(),
-            small=small,
             model_for=self._model_for,
         )
 

@@ -4,19 +4,18 @@ from typing import Any
 
 import pytest
 from tests.judge.judging import UNDECIDED, House, pair
+from tests.judge.test_pair_reader import ScriptedScorer
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
 from festinger.judge.cascade import CascadeConfig, accept_if_sure, settle_last_judgement
 from festinger.judge.llm import RelationAnswer
 from festinger.judge.model import Current, Judgement, PairJudgement, Relation
-from festinger.judge.pair_model import EntailmentScores, ScriptedPairModel
+from festinger.judge.pair_reader import NAME, PairReader
 from festinger.judge.records import save_person_decision
 from festinger.judge.rules import decide
 from festinger.llm.providers.scripted import FailStep, scripted_model
 from festinger.store.pool import Store
-
-YES = EntailmentScores(entails=0.9, neutral=0.05, contradicts=0.05)
 
 
 def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "both") -> RelationAnswer:
@@ -25,34 +24,35 @@ def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "
 
 
 @pytest.mark.requirement("J-03")
-async def test_what_rules_are_sure_of_asks_nobody_else(store: Store):
+async def test_what_rules_are_sure_of_asks_no_llm(store: Store):
     model, script = scripted_model()
-    small = ScriptedPairModel()
-    server = House(store, model=model, small=small)
+    server = House(store, model=model)
 
     [found] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
 
     assert (found.relation, found.judge) == (Relation.UPDATE, decide.NAME)
-    assert (small.asked, script.asked) == ([], [])
-
-
-@pytest.mark.requirement("J-03")
-async def test_the_small_model_is_asked_next_and_then_the_llm(store: Store):
-    model, script = scripted_model(word())
-    small = ScriptedPairModel({UNDECIDED: YES})
-    server = House(store, model=model, small=small)
-    sure = pair(*UNDECIDED)
-
-    [by_small] = await server.cascade.with_model_all(MAIN_SPACE, [sure])
-    [by_llm] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Bert juggles clubs", "Bert juggles knives")])
-
-    assert (by_small.relation, by_small.judge) == (Relation.REFINES, "onnx:script")
-    assert (by_llm.relation, by_llm.judge) == (Relation.UNRELATED, "onnx:script")
     assert script.asked == []
 
 
 @pytest.mark.requirement("J-03")
-async def test_only_rules_and_the_small_model_run_at_once(store: Store):
+async def test_the_reader_is_asked_next_and_then_the_llm(store: Store):
+    model, script = scripted_model(word())
+    server, scorer = House(store, model=model), ScriptedScorer(Relation.UNRELATED)
+    server.cascade.seat_reader(PairReader(scorer))
+
+    [by_reader] = await server.cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.7)])
+    assert script.asked == []
+    scorer.also = Relation.UPDATE
+    unclear = pair("Bert juggles clubs", "Bert juggles knives", similarity=0.7)
+    [by_llm] = await server.cascade.with_model_all(MAIN_SPACE, [unclear])
+
+    assert (by_reader.relation, by_reader.judge) == (Relation.UNRELATED, NAME)
+    assert (by_llm.relation, by_llm.judge) == (Relation.REFINES, "llm:scripted:script")
+    assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-03")
+async def test_only_rules_and_the_reader_run_at_once(store: Store):
     model, script = scripted_model(word())
     server = House(store, model=model)
 

@@ -9,7 +9,7 @@ from tests.memory.remembering import Mind, events, known, memories, now, says, t
 from festinger.errors import BadDecision, Refused, Stale
 from festinger.ids import MAIN_SPACE
 from festinger.memory.conflicts import apply_verdict, undo_verdict
-from festinger.memory.edit import archive, make_mutable
+from festinger.memory.edit import archive
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
@@ -142,8 +142,6 @@ async def test_what_is_held_for_good_is_never_replaced_and_its_rival_is_held(sto
     with pytest.raises(Refused) as refused:
         await archive(mind.deps, MAIN_SPACE, known(law), by="ada")
     assert refused.value.details["reason"] == "immutable"
-    await make_mutable(mind.deps, MAIN_SPACE, known(law), by="ada")
-    assert (await archive(mind.deps, MAIN_SPACE, known(law), by="ada")).memory.status is Status.ARCHIVED
 
 
 @pytest.mark.requirement("M-47")

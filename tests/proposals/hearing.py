@@ -1,6 +1,5 @@
 """A room of proposals in which people decide: an office, effects that tests can break, and reviewers of every channel."""
 
-import random
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -80,7 +79,6 @@ class Court(Room):
         self.office = ReviewDeps(
             deps=self.deps,
             effects=effects | {ProposalType.ADVICE: AdviceEffect(self.deps)},
-            entropy=random.Random(7).randbytes,
             thinker=self._thinker,
             related=self._related,
         )

@@ -1,16 +1,12 @@
-"""Forgetting reaches proposals; a change of profile gives them new fingerprints."""
+"""Forgetting reaches proposals."""
 
 from uuid import UUID
 
-import pytest
 from tests.proposals.proposing import Room
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals import pairs
 from festinger.proposals.erase import forget, is_target_forgotten
 from festinger.proposals.model import ProposalState
-from festinger.proposals.sightings.fingerprint import FingerprintProfile
-from festinger.proposals.sightings.similarity import refingerprint
 from festinger.store.pool import Store
 
 SECRET = UUID("018f3a5e-0000-7000-8000-000000000001")
@@ -65,25 +61,3 @@ async def test_what_it_would_have_done_to_something_forgotten_goes(store: Store)
     assert (proposal.payload, proposal.what) == ({}, "Retry the failed query")
     assert is_target_forgotten(proposal)
     assert (await room.proposal(kept)).payload == {"ids": [str(OTHER)]}
-
-
-@pytest.mark.requirement("H-05")
-async def test_a_new_profile_gives_open_proposals_new_fingerprints_and_shows_what_collides(store: Store):
-    room = Room(store)
-    asked = await room.sight("Retry the failed query")
-    denied = await room.sight("Do not retry the failed query")
-    decided = await room.sight("Cache the answer")
-    await room.reject(decided)
-    room.terms = room.terms.model_copy(update={"profile": "compat-agent"})
-
-    assert await refingerprint(room.deps, MAIN_SPACE) == 1
-
-    moved, stuck, left = [await room.proposal(each) for each in (asked, denied, decided)]
-    assert (moved.profile, moved.payload["previous_fingerprint"]) == (
-        FingerprintProfile.COMPAT_AGENT,
-        asked.fingerprint,
-    )
-    assert {stuck.profile, left.profile} == {FingerprintProfile.FESTINGER}
-    (pair,) = await pairs.list_suggested_pairs(room.deps, MAIN_SPACE)
-    assert ({pair["a"], pair["b"]}, pair["relation"]) == ({moved.id, stuck.id}, "same")
-    assert (await room.sight("Retry the failed query", session="s2")).proposal == moved.id

@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting
-from festinger.proposals.gate import (
-    GateInput,
-    GateThresholds,
-    Ripeness,
-    RipenessResult,
-    check_ripeness,
-    priority_of,
-    thresholds_for,
-)
+from festinger.proposals.gate import GateInput, GateThresholds, Ripeness, RipenessResult, check_ripeness, priority_of
 from festinger.settings.keys import KEYS
 from festinger.settings.keys import parse_value as read_setting
-from festinger.settings.proposals import ProposalsSettings
 
 MONDAY = datetime(2026, 1, 5, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -99,35 +90,6 @@ def test_what_is_ripe_stays_ripe_with_time(causes: int, hours: int, more: int):
     assert not before.is_ripe or reading(causes, timedelta(hours=hours + more)).is_ripe
 
 
-@pytest.mark.requirement("H-36")
-def test_a_scope_has_bars_of_its_own():
-    settings = ProposalsSettings(scopes=("censor min_age_days=0", "tools min_seen_count=4 min_age_days=3"))
-
-    assert thresholds_for(settings, "censor") == GateThresholds(causes=2, age=timedelta(0), days=2)
-    assert thresholds_for(settings, "tools") == GateThresholds(causes=4, age=3 * DAY, days=2)
-    assert thresholds_for(settings, "world") == GateThresholds()
-
-
-@pytest.mark.requirement("H-36")
-@pytest.mark.parametrize(
-    "line",
-    [
-        "tools min_seen_count=0",
-        "tools min_age_days=-1",
-        "tools",
-        "Tools min_age_days=3",
-        "tools min_age_days=3 min_age_days=4",
-        "tools anything=3",
-        "tools min_age_days=three",
-        "tools min_age_days=3, tools min_age_days=4",
-    ],
-)
-def test_bars_of_a_scope_that_cannot_be_are_refused(line: str):
-    with pytest.raises(BadSetting, match="a scope with its own bars"):
-        read_setting(KEYS["proposals.scopes"], line)
-
-
-@pytest.mark.requirement("H-36")
 @pytest.mark.parametrize(("key", "value"), [("min_seen_count", "0"), ("min_age_days", "-1")])
 def test_bars_below_anything_are_refused(key: str, value: str):
     with pytest.raises(BadSetting):

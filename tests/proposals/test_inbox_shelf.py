@@ -16,7 +16,6 @@ from festinger.proposals.health import proposal_stats, update_gauges
 from festinger.proposals.inbox import ProposalQuery, list_proposals, load_card, resolve_proposal_id
 from festinger.proposals.model import ProposalState
 from festinger.proposals.producers import HEALTHY, LOOSE, TIGHT, TOO_LITTLE, interpret_rate, load_promotion_rate
-from festinger.proposals.sightings.similarity import DENIES, ELSEWHERE, TURNED, compare_fingerprints
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 
@@ -94,43 +93,6 @@ async def test_a_proposal_is_found_by_the_beginning_of_its_id(store: Store):
         await resolve_proposal_id(room.deps, MAIN_SPACE, "zzz")
     with pytest.raises(NotFound):
         await resolve_proposal_id(room.deps, MAIN_SPACE, "00000000")
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "only_a", "only_b", "why"),
-    [
-        (
-            "Add retry logic",
-            "Add retries logic",
-            ("retry",),
-            ("retries",),
-            "spellings, not meanings: `retry` and `retries`",
-        ),
-        ("Query ES", "Query Elasticsearch", ("es",), ("elasticsearch",), "`es` and `elasticsearch`"),
-        ("Retry the query", "Never retry the query", ("retry",), ("!retry",), DENIES),
-        ("Prefer A1 over B1", "Prefer B1 over A1", (), (), TURNED),
-    ],
-)
-async def test_what_does_not_collapse_is_said(
-    store: Store, a: str, b: str, only_a: tuple[str, ...], only_b: tuple[str, ...], why: str
-):
-    room = Room(store)
-    one, other = [await room.proposal(await room.sight(text)) for text in (a, b)]
-
-    found = compare_fingerprints(one, other)
-
-    assert (found.a, found.b) == (one.normalised, other.normalised)
-    assert (found.only_a, found.only_b) == (only_a, only_b)
-    assert why in found.why
-    assert found.as_json()["why"] == found.why
-
-
-async def test_the_same_words_elsewhere_are_said_to_be_elsewhere(store: Store):
-    room = Room(store)
-    one = await room.proposal(await room.sight())
-    other = await room.proposal(await room.sight(scope="world"))
-
-    assert compare_fingerprints(one, other).why == ELSEWHERE
 
 
 @pytest.mark.requirement("H-88")

@@ -128,23 +128,6 @@ async def test_a_dry_run_finds_the_same_and_changes_nothing(store: Store):
     assert [each["dry_run"] for each in kept] == [True, False]
 
 
-@pytest.mark.requirement("H-36")
-async def test_a_scope_is_held_to_its_own_bars_and_its_own_cap(store: Store):
-    room = Room(store, promote_max_per_run=1, scopes=("tools min_age_days=3 promote_max_per_run=2",))
-    for n in range(3):
-        await room.sight(f"Change number{n}", session="a", days_ago=4)
-        await room.sight(f"Change number{n}", session="b", days_ago=1)
-    for n in range(2):
-        await room.ripen(f"Other change{n}", scope="world")
-
-    run = await room.promote()
-
-    assert sorted(each["what"] for each in run.readings if each["fate"] == "promoted") == [
-        "Change number0", "Change number1", "Other change0",
-    ]  # fmt: skip
-    assert run.over_cap == 2
-
-
 @pytest.mark.requirement("H-37")
 async def test_excluded_categories_and_trials_are_never_promoted(store: Store):
     room = Room(store, excluded_categories=("cost",))

@@ -166,7 +166,6 @@ async def test_two_tenants(store: Store):
             "tags": chance.choice([(), ["city"]]),
             "since": chance.choice([None, now - 2 * DAY]),
             "as_of": chance.choice([None, now]),
-            "blend": chance.choice(["steady", "mind"]),
         }
         cue = chance.choice(["zzz", "harbour festival fireworks", "what was on 2026-01-04?"])
         found = (await mind.recall(cue, space=space, agent=agent, limit=50, **asked)).items

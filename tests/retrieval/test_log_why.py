@@ -18,7 +18,7 @@ TEA = "Alice drinks green tea in the morning."
 
 ALWAYS = {
     "arms", "terms", "bm25", "rrf", "match", "recency", "weight", "person", "helped", "helped_by", "confidence_factor",
-    "evidence", "threshold", "coverage", "hops", "activation", "origin", "said_at", "causes", "sentence",
+    "evidence", "threshold", "coverage", "hops", "origin", "said_at", "causes", "sentence",
 }  # fmt: skip
 
 
@@ -31,17 +31,14 @@ def nulls(told: Any, name: str = "why") -> Iterator[str]:
 
 
 @pytest.mark.requirement("R-73")
-@pytest.mark.parametrize("blend", ["steady", "mind"])
 @pytest.mark.parametrize("with_vectors", [True, False], ids=["by vectors", "by words"])
-async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kept(
-    store: Store, blend: str, with_vectors: bool
-):
+async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kept(store: Store, with_vectors: bool):
     mind = Recaller(store, near={CUE: 1.0, TEA: 0.7}, reranker=LexicalReranker(), without_embedder=not with_vectors)
     await mind.put(TEA)
     await mind.say("Alice drinks far too much coffee.")
     await mind.settle()
 
-    found = await mind.recall(CUE, blend=blend, explain=True)
+    found = await mind.recall(CUE, explain=True)
     await mind.written()
 
     whys = {item.type: dict(item.why) for item in found.items if item.why}
@@ -52,7 +49,6 @@ async def test_memories_and_turns_tell_everything_that_led_to_them_and_it_is_kep
         assert set(told["weight"]) == {"alpha", "beta", "center", "effective"}
     assert ("cosine" in whys["memory"]) is with_vectors
     assert set(whys["memory"]["arms"]) == ({"vector", "words"} if with_vectors else {"words"})
-    assert ("observed" in whys["memory"].get("blend", {})) is (blend == "mind")
     kept = {hit["id"]: hit["why"] for hit in (await find_recall(mind.searching, MAIN_SPACE, found.id))["hits"]}
     assert {str(item.id): item.why for item in found.items} == kept
 

@@ -44,11 +44,10 @@ async def learn_all(mind: Recaller, texts: tuple[str, ...] = THINGS) -> None:
         ({"limit": 101}, "limit"),
         ({"kinds": ["rumour"]}, "kinds"),
         ({"include": ["merged"]}, "include"),
-        ({"blend": "wild"}, "blend"),
         ({"origins": ["ghost"]}, "origins"),
         ({"tokens": -1}, "tokens"),
     ],
-    ids=["blank cue", "no items", "too many", "kind", "include", "blend", "origin", "tokens"],
+    ids=["blank cue", "no items", "too many", "kind", "include", "origin", "tokens"],
 )
 async def test_what_nobody_can_mean_is_refused_by_name(by_words: Recaller, asked: dict[str, Any], named: str):
     with pytest.raises(BadInput, match=f"`{named}`"):
@@ -433,30 +432,8 @@ async def test_everything_that_led_to_a_hit_is_told_and_written_down(mind: Recal
     assert {name for name, value in told.items() if value is None} <= {"rerank", "source", "event_time"}
     assert told["arms"] == {"vector": 1, "words": 1}
     assert told["weight"]["effective"] == pytest.approx(0.2)
-    assert told["activation"]["base"] == 0.0
-    assert told["activation"]["total"] == pytest.approx(0.7, abs=1e-3)
     kept = await find_recall(mind.searching, MAIN_SPACE, found.id)
     assert kept["hits"][0]["why"] == told
-
-
-@pytest.mark.requirement("R-46")
-async def test_how_active_a_memory_is_is_told_and_orders_nothing(by_words: Recaller):
-    """The event is the first time that it was met, reads that were used are the others."""
-    when = by_words.hands.now - timedelta(hours=1)
-    [old, new] = await by_words.put("The green lamp.", "The green chair.", event_time=when)
-    before = await by_words.texts("green")
-
-    async with by_words.store.transaction() as transaction:
-        await transaction.connection.execute(
-            "update memory set access_count = 2, access_times = %(times)s where id = %(id)s",
-            {"id": old, "times": [by_words.hands.now - DAY, by_words.hands.now - 7 * DAY]},
-        )
-    items = (await by_words.recall("green", explain=True)).items
-
-    told = {item.id: item.why["activation"]["base"] for item in items if item.why}
-    assert told[old] == pytest.approx(-3.8465, abs=1e-4)
-    assert told[new] == pytest.approx(-4.0943, abs=1e-4)
-    assert [item.text for item in items] == before
 
 
 async def test_what_is_disputed_says_so_and_what_is_held_against_it_stays_away(by_words: Recaller):

@@ -24,9 +24,7 @@ from festinger.retrieval.deps import CorpusSize
 from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.score import ScoringContext
 from festinger.retrieval.search import RANKED_FROM, CueLookup, CueVector, choose_query_parts, look_up_cue, search_arms
-from festinger.settings.retrieval import RetrievalSettings
-from festinger.store.pool import Store, Transaction
-from festinger.store.queries import Query
+from festinger.store.pool import Store
 from festinger.store.vectors import VectorModel, ensure_index, to_halfvec
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -232,74 +230,6 @@ async def test_both_searched_tables_have_an_index_of_half_vectors(store: Store, 
     assert "::halfvec(64)" in index["indexdef"]
     assert "halfvec_cosine_ops" in index["indexdef"]
     assert "(m='16', ef_construction='128')" in index["indexdef"]
-
-
-class Fetched:
-    """What a recall reads of memories and turns."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.refs: set[UUID] = set()
-        self.partners: list[UUID] = []
-        real = Transaction._execute
-
-        async def execute(transaction: Transaction, query: Query, parameters: Any) -> Any:
-            if query.name == "fetch":
-                self.refs = {*parameters["memories"], *parameters["turns"]}
-            return await real(transaction, query, parameters)
-
-        monkeypatch.setattr(Transaction, "_execute", execute)
-
-
-async def crowded(store: Store) -> tuple[Recaller, list[UUID]]:
-    """Sixty memories and five turns, one nearer than the other, and two far ones that hold a word."""
-    texts = [f"Entry {number} tells of ship {number}." for number in range(60)]
-    near = {"kiln": 1.0} | {text: 0.9 - place / 100 for place, text in enumerate(texts)}
-    said = [f"Turn {number} is about boats." for number in range(5)]
-    near |= {f"2026-01-05 {text}\n": 0.895 - place / 100 for place, text in enumerate(said)}
-    mind = Recaller(store, near=near, settings={"abstain": False, "prefilter": 50, "arm_size": 10})
-    ordered = await mind.put(*texts)
-    turns = [await mind.say(text, session=f"s{number}") for number, text in enumerate(said)]
-    for place, turn in enumerate(turns):
-        ordered.insert(2 * place + 1, turn)
-    mind.near.near |= {f"The kiln is cold, note {number}.": 0.0 for number in range(2)}
-    await mind.put(*(f"The kiln is cold, note {number}." for number in range(2)))
-    await mind.settle()
-    return mind, ordered
-
-
-@pytest.mark.requirement("R-54")
-async def test_a_mind_looks_at_what_is_nearest_or_shares_words_and_at_nothing_else(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-):
-    mind, ordered = await crowded(store)
-    fetched = Fetched(monkeypatch)
-
-    found = await mind.recall("kiln", blend="mind", seed=1, limit=100)
-
-    kilns = {row["id"] for row in await rows(store, "select id from memory where content like '%%kiln%%'")}
-    assert RetrievalSettings().prefilter == 500
-    assert fetched.refs == {*ordered[:50], *kilns}
-    assert {item.id for item in found.items} == fetched.refs
-    mind.forget_unwritten()
-
-
-@pytest.mark.requirement("R-54")
-async def test_a_mind_goes_on_to_what_is_far_from_the_cue_by_company_alone(store: Store):
-    mind, ordered = await crowded(store)
-    far = ordered[-1]
-    async with store.transaction() as transaction:
-        await transaction.connection.execute(
-            "insert into memory_co_access (space_id, memory_id_a, memory_id_b, co_access_count,"
-            " last_co_accessed, last_cause) values (%(space)s, least(%(one)s, %(other)s),"
-            " greatest(%(one)s, %(other)s), 20, %(at)s, '')",
-            {"space": MAIN_SPACE, "one": ordered[0], "other": far, "at": mind.hands.now},
-        )
-
-    found = await mind.recall("kiln", blend="mind", seed=1, limit=100)
-
-    assert far in {item.id for item in found.items}
-    assert ordered[-2] not in {item.id for item in found.items}
-    mind.forget_unwritten()
 
 
 CLONES = """

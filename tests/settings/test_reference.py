@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from tests.reference import settings_page
 
-from festinger.settings.keys import ALIASES, KEYS, SECTIONS, format_value
+from festinger.errors import UnknownSetting
+from festinger.settings.keys import ALIASES, KEYS, REMOVED, SECTIONS, find_setting, format_value
 from festinger.settings.proposals import CATEGORIES
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +28,9 @@ KEYS_TO_COME = {
 }  # fmt: skip
 """Keys of sections that exist, whose part of the room is not built yet: a key that does nothing misleads."""
 
+KEYS_GONE = REMOVED - {"retrieval.mutation_agents"}
+"""Keys of parts that were taken out again; the specification never named the rest."""
+
 WORDED = {
     "home": "",  # the usual place of the user, which differs for root
     "llm.write": "auto",  # a room that reads with it names it without a default
@@ -34,18 +38,13 @@ WORDED = {
     "outcomes.passive_span": "0.1",  # a number is shown without its last zero
     "proxy.label": KEYS["proxy.label"].default,  # one short line
     "proxy.side_patterns": ", ".join(KEYS["proxy.side_patterns"].default),  # a list of its own
-    "retrieval.alpha_cold": "12.0, 1.0, 0.5, 0.5, 3.0",  # lists are shown without brackets
-    "retrieval.alpha_mature": "8.0, 5.0, 0.5, 3.0, 2.0",
     "retrieval.dormant_kinds": "episodic, reflection, narrative, tension, insight",
     "retrieval.newer_first_window": "0.3",  # written with two digits there
-    "retrieval.actr_mismatch": "-1.0",  # written with a typographic minus there
     "proposals.categories": ", ".join(CATEGORIES),  # listed at the requirement
-    "proposals.scopes": "",  # lists are shown without brackets
     "proposals.excluded_categories": "",
     "proposals.reject_suppress_days": "30, 90, 365",
     "proposals.webhook.urls": "",
     "proposals.value_mute_at": "-0.4",  # written with a typographic minus there
-    "proposals.folder.path": "",  # the folder `inbox` in the home
     "proposals.rate_high": "0.3",  # a number is shown without its last zero
 }
 """Defaults that the specification gives in words."""
@@ -126,7 +125,14 @@ def test_the_tables_of_the_specification_are_found():
 def test_the_tree_has_every_key_that_the_specification_names_for_its_sections():
     here = {name for name in PLAIN if name.partition(".")[0] not in ROOMS_TO_COME}
 
-    assert here - KEYS.keys() == KEYS_TO_COME
+    assert here - KEYS.keys() == KEYS_TO_COME | KEYS_GONE
+
+
+def test_a_setting_that_is_gone_is_no_setting_and_says_so():
+    assert not REMOVED & KEYS.keys()
+    for name in REMOVED:
+        with pytest.raises(UnknownSetting, match=f"`{re.escape(name)}` is no longer a setting; remove it"):
+            find_setting(name)
 
 
 def test_no_room_that_is_still_to_come_has_a_section_already():

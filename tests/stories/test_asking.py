@@ -1,4 +1,4 @@
-"""What fails day after day is put before a person, who decides in a file; nobody needs a model for it."""
+"""What fails day after day is put before a person, who decides; nobody needs a model for it."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -13,16 +13,15 @@ from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
 from festinger.proposals.inbox import ProposalQuery, list_proposals
-from festinger.proposals.model import Proposal, ProposalState
+from festinger.proposals.model import Proposal, ProposalState, ReviewChannel, VerdictInput, VerdictKind
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import REFLECTION, Suggestion
 from festinger.proposals.sightings.similarity import OFF, comparison_state
 from festinger.proposals.verdicts.apply import undo_approval
-from festinger.proposals.verdicts.reviewers import add_reviewer
+from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.tasks import TaskState, list_tasks
 from festinger.runtime.memory import CLOSE_IDLE
-from festinger.runtime.review.files import InboxFolderWatcher
 from festinger.runtime.settings import change_setting
 
 DAY = timedelta(days=1)
@@ -76,28 +75,17 @@ async def proposal(at: Stage, what: str) -> Proposal:
     return found
 
 
-def write_on_sheet(folder: Path, of: Proposal, **fields: str) -> None:
-    """What a person does with an editor."""
-    (sheet,) = [each for each in folder.glob("*.md") if str(of.id) in each.read_text()]
-    lines = sheet.read_text().splitlines()
-    for name, value in fields.items():
-        lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line for line in lines]
-    sheet.write_text("\n".join(lines))
+async def decided(at: Stage, of: Proposal, kind: VerdictKind, **more: Any) -> None:
+    """Say something of a proposal, once."""
+    said = VerdictInput(proposal=of.id, kind=kind, author=ADA, channel=ReviewChannel.API, ref=f"{of.id} {kind}", **more)
+    await decide(at.app.deciding.office, MAIN_SPACE, said)
 
 
-async def scanned(at: Stage, folder: InboxFolderWatcher) -> None:
-    await folder.scan()
-    at.hands.forward(timedelta(seconds=5))
-    await folder.scan()
-
-
-@pytest.mark.requirement("H-77", "H-84")
-async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decides_in_a_file_and_takes_it_back(
+@pytest.mark.requirement("H-77")
+async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decides_and_takes_it_back(
     database_url: str, tmp_path: Path
 ):
-    async with stage(database_url, tmp_path, proposals__folder__enabled=True) as at:
-        folder = InboxFolderWatcher(at.app)
-        await add_reviewer(at.app.inbox.deps, MAIN_SPACE, "Eve")
+    async with stage(database_url, tmp_path) as at:
         for day in range(3):
             await troubled(at, f"day-{day}", "search", "fetch")
             at.hands.forward(DAY)
@@ -108,23 +96,19 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
 
         at.hands.forward(5 * DAY)
         await gate_opens(at)
-        await scanned(at, folder)
         search, fetch = await proposal(at, SEARCH), await proposal(at, FETCH)
         assert (search.state, fetch.state) == (ProposalState.PROMOTED, ProposalState.PROMOTED)
         assert comparison_state(at.app.inbox.deps, MAIN_SPACE) == OFF
-        write_on_sheet(folder.tray.folder, search, verdict="approve", by="Eve")
-        write_on_sheet(folder.tray.folder, fetch, verdict="deepen", by="Eve")
-        await scanned(at, folder)
+        await decided(at, search, VerdictKind.APPROVE)
+        await decided(at, fetch, VerdictKind.DEEPEN)
         fetch = await proposal(at, FETCH)
         (thought,) = fetch.payload["thoughts"]
         assert (fetch.state, thought["note"]) == (ProposalState.PROMOTED, "no model: evidence only")
-        write_on_sheet(folder.tray.folder, fetch, verdict="reject", by="Eve", note="It is being rebuilt.")
-        await scanned(at, folder)
+        await decided(at, fetch, VerdictKind.REJECT, note="It is being rebuilt.")
 
         (task,) = await list_tasks(at.app.deciding.office.deps, MAIN_SPACE)
         assert task.title == SEARCH
         assert (await proposal(at, SEARCH)).state is ProposalState.APPLIED
-        assert list(folder.tray.folder.glob("*.md")) == []
         await undo_approval(at.app.deciding.office, MAIN_SPACE, search.id, author=ADA)
         (task,) = await list_tasks(at.app.deciding.office.deps, MAIN_SPACE, state=None)
         assert task.state is TaskState.DROPPED
@@ -135,11 +119,9 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
             await troubled(at, f"later-{number}", "fetch")
         at.hands.forward(20 * DAY)
         await gate_opens(at)
-        await scanned(at, folder)
         silent = await proposal(at, FETCH)
         assert (silent.state, silent.seen_count) == (ProposalState.REJECTED, 3)
         assert len(await told(at.app, "proposal_suppressed")) == 2
-        assert list(folder.tray.folder.glob("*.md")) == []
         at.hands.forward(10 * DAY)
         await troubled(at, "much-later", "fetch")
         again = await proposal(at, FETCH)

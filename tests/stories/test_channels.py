@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.proposals.channels.webhook import sign_body
 from festinger.proposals.verdicts.reviewers import add_reviewer, deactivate_reviewer
-from festinger.runtime.review.files import InboxFolderWatcher
 
 SECRET = "a secret of both sides"
 
@@ -75,32 +73,15 @@ def through_webhook(at: Inbox) -> Decide:
     return decide
 
 
-def through_folder(at: Inbox) -> Decide:
-    folder = InboxFolderWatcher(at.deps.app)
-
-    async def decide(proposal: str, verdict: str, words: Mapping[str, str]) -> None:
-        await folder.scan()
-        (sheet,) = [each for each in folder.tray.folder.glob("*.md") if f"id={proposal}" in each.read_text()]
-        said = " ".join([verdict, *(words[name] for name in ("of", "until") if name in words)])
-        text = sheet.read_text().replace("\nverdict: \n", f"\nverdict: {said}\n")
-        text = text.replace("\nby: \n", "\nby: ann\n").replace("\nnote: \n", f"\nnote: {words.get('note', '')}\n")
-        sheet.write_text(text)
-        await folder.scan()
-        at.hands.forward(timedelta(seconds=2))
-        await folder.scan()
-
-    return decide
-
-
 @pytest.mark.requirement("H-80")
-@pytest.mark.parametrize("channel", ["console", "api", "webhook", "folder"])
+@pytest.mark.parametrize("channel", ["console", "api", "webhook"])
 async def test_every_channel_leaves_the_same(database_url: str, tmp_path: Path, channel: str):
     async with inbox(database_url, tmp_path, proposals__webhook__secret=SECRET) as at:
         await add_reviewer(at.deps.app.inbox.deps, MAIN_SPACE, "ann")
         if channel == "console":
             decide = through_console(at, await visitor(at.deps))
         else:
-            decide = {"api": through_api, "webhook": through_webhook, "folder": through_folder}[channel](at)
+            decide = {"api": through_api, "webhook": through_webhook}[channel](at)
 
         await played(at, decide)
 

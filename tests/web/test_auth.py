@@ -276,7 +276,6 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/proposals/tasks"): "read",
     ("GET", "/admin/api/proposals/rate"): "read",
     ("GET", "/admin/api/proposals/{id}"): "read",
-    ("GET", "/admin/api/proposals/{id}/compare/{other}"): "read",
     ("POST", "/admin/api/proposals/verdicts"): "known",
     ("POST", "/admin/api/proposals/lift"): "review",
     ("POST", "/admin/api/proposals/pairs/{id}"): "review",
@@ -289,7 +288,6 @@ ROWS: dict[tuple[str, str], str] = {
     ("GET", "/admin/api/reviewers"): "admin",
     ("POST", "/admin/api/reviewers"): "admin",
     ("DELETE", "/admin/api/reviewers/{name}"): "admin",
-    ("POST", "/admin/api/reviewers/{name}/codes"): "admin",
 }
 
 EXAMPLES = {

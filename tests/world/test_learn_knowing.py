@@ -1,4 +1,4 @@
-"""What happens when somebody states a fact on purpose, or very many at once?"""
+"""What happens when somebody states a fact on purpose?"""
 
 from datetime import timedelta
 
@@ -12,8 +12,7 @@ from festinger.store.pool import Store
 from festinger.world.learn import fact_result_json, iknowthat
 from festinger.world.model import StatementEffect
 from festinger.world.quarantine import load_quarantine
-from festinger.world.query import load_edges_as_of
-from festinger.world.state import apply_statement, apply_statements
+from festinger.world.state import apply_statement
 
 
 async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):
@@ -91,29 +90,6 @@ async def test_an_inferred_edge_falls_silent_and_a_stated_one_never_does(store: 
     assert later.lines == ("gnommoweb: [type] repo",)
     assert before == after
     assert (await bench.hear("gnommoweb now")).lines == ("gnommoweb: [type] repo [runs-on] docker",)
-
-
-async def test_many_triples_go_in_one_version_and_each_is_accounted_for(store: Store):
-    bench = await Bench(store).open()
-    await apply_statement(bench.deps, MAIN_SPACE, bench.say("dobby elf"))
-    await apply_statement(bench.deps, MAIN_SPACE, bench.say("winky elf"))
-    version = bench.world().version
-    said = [bench.say(f"name{number} thingy") for number in range(500)]
-    said += [bench.say("dobby elf"), bench.say("winky wizard"), bench.say("xa xa")]
-    said += [bench.say("la lb"), bench.say("lb la"), bench.say("name1 thingy")]
-
-    done = await apply_statements(bench.deps, MAIN_SPACE, said, cause=bench.because(session="bulk"))
-
-    assert (done.added, done.corroborated, done.conflicts) == (501, 2, 2)
-    assert [reason for _, reason in done.refused] == ["self_parent"]
-    assert bench.world().version == version + 1
-    assert kept(bench) == await table(store)
-    assert len(kept(bench)) == 503
-    assert bench.world().soas_by_token["name7"].novelty == 1.0
-    then = await load_edges_as_of(bench.deps, MAIN_SPACE, bench.hands.now)
-    assert set(then) == set(bench.world().urd_by_concept_dim)
-    with pytest.raises(TooLarge):
-        await apply_statements(bench.deps, MAIN_SPACE, said * 200, cause=bench.because())
 
 
 @pytest.mark.requirement("W-86")

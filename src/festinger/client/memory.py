@@ -257,7 +257,6 @@ class Memory(EpisodeMixin, ProposalMixin):
         exclude: Sequence[Named] = (),
         tokens: int | None = None,
         strict: bool = False,
-        blend: str = "steady",
         explain: bool = False,
     ) -> RecallResult:
         """Recall memories for a cue, best first, or abstain and say how many were not good enough. `tokens`
@@ -278,7 +277,6 @@ class Memory(EpisodeMixin, ProposalMixin):
             exclude=[read_id(str(each)) for each in exclude],
             tokens=tokens,
             strict=strict,
-            blend=blend,
             explain=explain,
         )
         return await recall(self._app.recall.deps, self._place, query, door=self._app.door)

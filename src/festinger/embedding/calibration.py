@@ -34,14 +34,12 @@ GRAIN = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibrationPair:
-    """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart;
-    `negation`: the second denies the first."""
+    """Two texts, and whether they say the same. `guarded`: something other than vectors keeps them apart."""
 
     a: str
     b: str
     same: bool
     guarded: bool = False
-    negation: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

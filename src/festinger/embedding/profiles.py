@@ -53,6 +53,7 @@ class Threshold(StrEnum):
     ABSTAIN_REF = "abstain_ref"
     CENSOR = "censor"
     OPPOSITION = "opposition"
+    """Saved by earlier versions; nothing is compared with it."""
     OPPOSING = "opposing"
     CORE = "core"
     PERIPHERAL = "peripheral"
@@ -84,8 +85,6 @@ class EmbedderProfile:
     readings: Mapping[Threshold, ThresholdReading] = field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     """What `same` and `check` were derived from, if measured on this installation."""
-    direction: tuple[float, ...] = ()
-    """Along which statements and their negations differ, if learned and not turned off."""
 
     @property
     def calibrated(self) -> bool:
@@ -137,7 +136,6 @@ def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
         kinds={**bundled.kinds, **own.kinds},
         task_types={**bundled.task_types, **own.task_types},
         readings={**bundled.readings, **own.readings},
-        direction=own.direction if Threshold.OPPOSITION in own.readings else bundled.direction,
     )
 
 
@@ -174,6 +172,7 @@ class _Entry(_Strict):
     thresholds: dict[Threshold, _ReadingEntry] = {}
     curve: tuple[CurvePoint, ...] = ()
     direction: tuple[float, ...] = ()
+    """Of negations, saved by earlier versions; not read."""
 
 
 class _ProfilesFile(_Strict):
@@ -181,7 +180,7 @@ class _ProfilesFile(_Strict):
 
 
 def _profile(name: str, entry: _Entry, sheet: _ProfilesFile) -> EmbedderProfile:
-    said: dict[str, Any] = {key: value for key, value in entry if key not in ("carries", "thresholds")}
+    said: dict[str, Any] = {key: value for key, value in entry if key not in ("carries", "direction", "thresholds")}
     return EmbedderProfile(name=name, readings={**_carried(entry.carries, sheet), **_own(entry)}, **said)
 
 
@@ -240,8 +239,6 @@ def _entry(profile: EmbedderProfile) -> Iterator[str]:
             yield f"{name} = {number}\n"
     if profile.curve:
         yield f"curve = {[list(point) for point in profile.curve]}\n"
-    if profile.direction:
-        yield f"direction = {list(profile.direction)}\n"
     for name, texts in (("prefixes", profile.prefixes), ("kinds", profile.kinds), ("task_types", profile.task_types)):
         for key, text in texts.items():
             yield f"{name}.{_quoted(key)} = {_quoted(text)}\n"

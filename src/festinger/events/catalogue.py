@@ -265,8 +265,6 @@ OUTCOMES = {
 RETRIEVAL = {
     "recall_made": event_schema(recall=TEXT, agent=TEXT, session=TEXT, hits=COUNT, abstained=FLAG, below=COUNT),
     "recall_degraded": event_schema(recall=TEXT, what=TEXTS),
-    "blend_changed": event_schema(**{"agent": TEXT, "from": JSON, "to": JSON, "outcomes": COUNT}),
-    "weights_nudged": event_schema(recall=TEXT, up=COUNT, down=COUNT),
     "turns_indexed": event_schema(session=TEXT, turns=COUNT),
 }
 
@@ -290,7 +288,6 @@ PROPOSALS = {
     ),
     "producer_muted": event_schema(producer=TEXT, category=TEXT, value=NUMBER, until=TEXT),
     "reflection_created": event_schema(reflection=TEXT, episode=TEXT, proposals=TEXTS),
-    "inbox_digest": event_schema(open=COUNT, oldest=TEXT.or_none(), top=JSON),
 }
 
 CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(

@@ -1,9 +1,8 @@
 """Derives an embedder's thresholds from labeled examples and shows their effect on those examples.
 
 Every pair of statements passes the guards first, as in learning, because vectors decide only what the guards
-let through. `same` and `check` come from statements, `subject` from names, `censor` from the meanings of
-censors and `opposition` from statements and their negations. A threshold with too few examples stays as it
-was and is reported. A person decides whether to keep the new profile. Examples are bundled, read from JSON
+let through. `same` and `check` come from statements, `subject` from names and `censor` from the meanings of
+censors. A threshold with too few examples stays as it was and is reported. A person decides whether to keep the new profile. Examples are bundled, read from JSON
 Lines files, or derived from people's decisions.
 """
 
@@ -34,17 +33,9 @@ from festinger.embedding.calibration import (
     propose_thresholds,
 )
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.opposition import (
-    Direction,
-    OppositionSample,
-    apply_direction,
-    has_enough_samples,
-    learn_direction,
-    measure_opposition,
-)
 from festinger.embedding.profiles import EmbedderProfile, Threshold, ThresholdReading
 from festinger.errors import BadInput
-from festinger.judge.model import Guard, Relation
+from festinger.judge.model import Relation
 from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement
 
@@ -161,7 +152,6 @@ class MeasuredExamples:
     statements: Sequence[MeasuredPair]
     subjects: Sequence[MeasuredPair]
     censors: Sequence[MeasuredPair]
-    opposed: OppositionSample | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,7 +173,6 @@ class Calibration:
 
     proposal: ThresholdProposal
     findings: tuple[ThresholdChange, ...]
-    direction: Direction | None
     left: tuple[str, ...]
     """What was not measured, and why."""
 
@@ -194,7 +183,6 @@ async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, r
         statements=await _measure_pairs(embedder, _with_labels(examples, STATEMENTS), report),
         subjects=await _measure_pairs(embedder, _with_labels(examples, SUBJECTS), report),
         censors=await _measure_pairs(embedder, _with_labels(examples, CENSORS), report),
-        opposed=await _measure_opposition(embedder, examples),
     )
 
 
@@ -214,14 +202,7 @@ def calibrate_thresholds(
     if has_enough_pairs(examined.censors):
         found = propose_censor(examined.censors, bars)
         findings.append(_threshold_change(Threshold.CENSOR, before, found, seen=examined.censors))
-    opposed = examined.opposed
-    direction = learn_direction(opposed) if opposed is not None and has_enough_samples(opposed) else None
-    return Calibration(
-        proposal=proposal,
-        findings=tuple(findings),
-        direction=direction,
-        left=tuple(_unmeasured_reasons(examined, direction)),
-    )
+    return Calibration(proposal=proposal, findings=tuple(findings), left=tuple(_unmeasured_reasons(examined)))
 
 
 def apply_calibration(
@@ -239,8 +220,7 @@ def apply_calibration(
         for each in found.findings
         if each.name in how
     }
-    new = replace(new, readings={**new.readings, **more})
-    return new if found.direction is None else apply_direction(new, found.direction, data=data, at=at)
+    return replace(new, readings={**new.readings, **more})
 
 
 def _threshold_change(
@@ -257,14 +237,12 @@ def _threshold_change(
     )
 
 
-def _unmeasured_reasons(examined: MeasuredExamples, direction: Direction | None) -> Iterator[str]:
+def _unmeasured_reasons(examined: MeasuredExamples) -> Iterator[str]:
     needed = f"{LEAST_PAIRS} of each are needed"
     if not has_enough_pairs(examined.subjects):
         yield f"{Threshold.SUBJECT}: too few names of one subject and of two; {needed}."
     if not has_enough_pairs(examined.censors):
         yield f"{Threshold.CENSOR}: too few texts that a censor means and does not mean; {needed}."
-    if direction is None:
-        yield f"{Threshold.OPPOSITION}: too few negations and other pairs that are near; {needed}."
 
 
 def _with_labels(examples: Sequence[Example], labels: set[Label] | frozenset[Label]) -> list[Example]:
@@ -280,24 +258,12 @@ async def _measure_pairs(embedder: Embedder, examples: Sequence[Example], report
     return found
 
 
-async def _measure_opposition(embedder: Embedder, examples: Sequence[Example]) -> OppositionSample | None:
-    """Measure negations against clear non-negations; a contradiction in other words is neither."""
-    pairs = [_pair(each) for each in _with_labels(examples, STATEMENTS)]
-    labels = [each.label for each in _with_labels(examples, STATEMENTS)]
-    telling = [
-        pair for pair, label in zip(pairs, labels, strict=True) if pair.negation or label is not Label.CONTRADICTS
-    ]
-    return await measure_opposition(embedder, telling) if any(pair.negation for pair in telling) else None
-
-
 def _pair(example: Example) -> CalibrationPair:
     is_statement = example.label in STATEMENTS
     guards = compare_readings(parse_statement(example.a), parse_statement(example.b)).guards if is_statement else ()
-    denies = example.label is Label.NEGATION
     return CalibrationPair(
         a=example.a,
         b=example.b,
         same=example.label in TOGETHER,
-        guarded=denies or bool(guards),
-        negation=denies or (example.label is Label.CONTRADICTS and Guard.NEGATION in guards),
+        guarded=example.label is Label.NEGATION or bool(guards),
     )

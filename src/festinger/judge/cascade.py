@@ -1,10 +1,10 @@
 """Runs the judges over pairs of statements, and retries the pairs that wait.
 
-Rules come first, then a small local model (the configured one, else the bundled reader), then an LLM. The
-first sure judge ends the cascade; a person's decision overrides all. Where rules go by the form of the words,
-the reader is asked all the same. Without an LLM, what rules and the small model cannot
-tell is `unsure_judgement` and waits. A retry takes the pairs that are due or that the current last judge has
-not seen; callers load the statements and act on the answers, and pairs whose statements are gone are dropped.
+Rules come first, then the bundled reader, then an LLM. The first sure judge ends the cascade; a person's
+decision overrides all. Where rules go by the form of the words, the reader is asked all the same. Without an
+LLM, what rules and the reader cannot tell is `unsure_judgement` and waits. A retry takes the pairs that are due
+or that the current last judge has not seen; callers load the statements and act on the answers, and pairs whose
+statements are gone are dropped.
 """
 
 import asyncio
@@ -27,7 +27,6 @@ from festinger.judge.model import (
     WaitingPair,
     unsure_judgement,
 )
-from festinger.judge.pair_model import PairModel, judge_by_model
 from festinger.judge.pair_reader import PairReader, select_readable_pairs
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
@@ -65,7 +64,7 @@ async def null_model_for(_space: SpaceId) -> Model | None:
 
 
 class Cascade:
-    """The judges of the app. `small` and `model_for` may be absent."""
+    """The judges of the app. The reader and `model_for` may be absent."""
 
     def __init__(
         self,
@@ -73,22 +72,16 @@ class Cascade:
         *,
         stopwatch: Stopwatch,
         terms: Callable[[SpaceId], CascadeConfig] = lambda _space: CascadeConfig(),
-        small: PairModel | None = None,
         model_for: ModelFor = null_model_for,
     ) -> None:
         self.deps = deps
         self._stopwatch = stopwatch
         self._terms = terms
-        self._small = small
         self._reader: PairReader | None = None
         self._model_for = model_for
 
-    def seat(self, small: PairModel) -> None:
-        """Use a small model from now on, after the rules."""
-        self._small = small
-
     def seat_reader(self, reader: PairReader) -> None:
-        """Use the bundled reader from now on, after the small model."""
+        """Use the bundled reader from now on, after the rules."""
         self._reader = reader
 
     def by_rules(self, pair: StatementPair) -> Judgement:
@@ -96,10 +89,10 @@ class Cascade:
         return judge_by_rules(pair)
 
     async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """Judge by people's earlier decisions, rules and the small model; call outside a transaction."""
+        """Judge by people's earlier decisions, rules and the reader; call outside a transaction."""
         if not pairs:
             return []
-        judges = [each.name for each in (self._small, self._reader) if each]
+        judges = [self._reader.name] if self._reader else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
         new = [pair for pair in pairs if pair.hashes not in said_before]
         judged = iter(await self._quick_all(space, new))
@@ -108,7 +101,7 @@ class Cascade:
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """Judge many pairs with the whole cascade, the most similar first and a few at a time."""
         model = await self._model_for(space)
-        judges = [each.name for each in (self._small, self._reader) if each]
+        judges = [self._reader.name] if self._reader else []
         judges += [f"{LLM}{model.name}"] if model else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
         asked = await records.model_calls_last_hour(self.deps, space) if model else 0
@@ -143,10 +136,10 @@ class Cascade:
         model = await self._model_for(space)
         if model is not None:
             return f"{LLM}{model.name}"
-        return next((each.name for each in (self._small, self._reader) if each), decide.NAME)
+        return self._reader.name if self._reader else decide.NAME
 
     async def _quick_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        return await judge_quickly(pairs, small=self._small, reader=self._reader, accept=self._terms(space).accept)
+        return await judge_quickly(pairs, reader=self._reader, accept=self._terms(space).accept)
 
     async def _slow(
         self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
@@ -174,13 +167,11 @@ class _CallBudget:
         return self.left >= 0
 
 
-async def judge_quickly(
-    pairs: Sequence[StatementPair], *, small: PairModel | None, reader: PairReader | None, accept: float
-) -> list[Judgement]:
-    """Judge by rules, the small model and the reader."""
+async def judge_quickly(pairs: Sequence[StatementPair], *, reader: PairReader | None, accept: float) -> list[Judgement]:
+    """Judge by rules and the reader."""
     judged = []
     for number, pair in enumerate(pairs, 1):
-        judged.append(await _judge_without_reader(pair, small, accept=accept))
+        judged.append(judge_by_rules(pair, accept=accept))
         if number % WITHOUT_A_PAUSE == 0:
             # Rules never await, and a batch can keep the loop busy for half a second.
             await asyncio.sleep(0)
@@ -201,18 +192,6 @@ async def judge_quickly(
     for at, by_reader, seen in zip(places, read, compared, strict=True):
         judged[at] = _weigh_reader(judged[at], by_reader, seen, accept=accept)
     return judged
-
-
-async def _judge_without_reader(pair: StatementPair, small: PairModel | None, *, accept: float) -> Judgement:
-    said = decide.judge(pair.old, pair.new, pair.features)
-    if is_conclusive(said, accept=accept) or small is None:
-        return accept_if_sure(said, accept=accept)
-    try:
-        by_model = await judge_by_model(small, pair.old, pair.new, compared=_compare_pair(pair))
-    except Unavailable:
-        DEGRADED.labels(what="judge").inc()
-        return accept_if_sure(said, accept=accept)
-    return accept_if_sure(by_model, accept=accept)
 
 
 def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:

@@ -1,6 +1,6 @@
 """Defines the values of the judge: statements, pairs, relations, guards and judgements.
 
-Values only: `rules`, `pair_model`, `pair_reader` and `llm` make judgements, `records` stores them. `old_ref`
+Values only: `rules`, `pair_reader` and `llm` make judgements, `records` stores them. `old_ref`
 and `new_ref` are ids of whatever the caller judges: memories, proposals, notes.
 """
 
@@ -155,7 +155,6 @@ class SimilarityBars:
 
     same: float | None = None
     check: float | None = None
-    opposition: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +166,6 @@ class PairFeatures:
     bars: SimilarityBars = SimilarityBars()
     same_subject: bool | None = None
     """Whether the caller knows both subjects as one (a concept of `world`, an alias); none if unknown."""
-    opposition: float | None = None
-    """How far the difference of the vectors points along the profile's negation direction."""
 
 
 NOTHING_KNOWN = PairFeatures()

@@ -242,7 +242,7 @@ async def update_state(transaction: Transaction, memory: Memory, *, at: datetime
     if memory.immutable and changes.get("immutable") is not False and "status" in changes:
         raise Refused(
             "This is held for good: it cannot be replaced, merged, archived or locked away.",
-            hint="A person may forget it, or say first that it is no longer held for good.",
+            hint="A person may forget it.",
             reason="immutable",
             memory=str(memory.id),
         )

@@ -1,7 +1,7 @@
 """Defines the dependencies of the memory package: ports, null objects and effective settings.
 
 Ports to higher layers are passed in at wiring and default to null objects. Judges store what they say; this
-package decides what follows. Rules can be asked at any time, the small model and earlier judgements only
+package decides what follows. Rules can be asked at any time, the reader and earlier judgements only
 outside transactions, an LLM only where there is time.
 `refresh_statistics` exists because Postgres takes a never-analyzed table for nearly empty and joins each row
 with every other. Autovacuum takes up to a minute; by then finding the neighbors of one of 600 statements took
@@ -44,7 +44,7 @@ class MemoryJudge(Protocol):
         ...
 
     async def at_once(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        """Judge by earlier answers of people, rules and the small model. Call outside transactions."""
+        """Judge by earlier answers of people, rules and the reader. Call outside transactions."""
         ...
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:

@@ -203,27 +203,10 @@ def check_version(memory: Memory, version: int | None) -> None:
 def immutable_error(memory: Memory) -> Refused:
     return Refused(
         "This is held for good and cannot be changed.",
-        hint="A person may forget it, or say first that it is no longer held for good.",
+        hint="A person may forget it.",
         reason="immutable",
         memory=str(memory.id),
     )
-
-
-async def make_mutable(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
-    """Make an immutable memory mutable."""
-    async with deps.store.transaction() as transaction:
-        old = await lock_memory(transaction, space, memory)
-        new = await update_state(transaction, old, at=deps.clock(), immutable=False)
-        before, after = diff_state(old, new, also=("immutable",))
-        note = ChangeDraft(
-            op=MemoryChangeOp.EDIT,
-            before={old.id: before},
-            after={old.id: after},
-            by=by,
-            reason="no longer held for good",
-        )
-        change = await write_change(deps, transaction, space, note)
-    return MemoryEditResult(memory=new, change=change)
 
 
 async def emit_memory_event(

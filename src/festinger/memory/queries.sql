@@ -137,14 +137,6 @@ where m.space_id = %(space)s and m.content_tsv @@ to_tsquery('english', %(words)
 order by ts_rank(m.content_tsv, to_tsquery('english', %(words)s)) desc, m.status <> 'active', m.seq desc
 limit %(limit)s;
 
--- name: along
--- How far the bare words of memories point along a direction.
-select v.memory_id, -(v.embedding::halfvec({dims}) <#> %(probe)s) as along
-from memory_vector v
-where v.space_id = %(space)s and v.memory_id = any(%(memories)s) and v.model = {model} and
-  -- use: compares
-;
-
 -- name: unscored
 -- Some memories, newest first, where there is no vector to hold them against.
 select m.*, null::double precision as similarity from memory m

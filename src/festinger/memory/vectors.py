@@ -49,8 +49,6 @@ class StatementVectors:
     is_bare: bool
     """Whether one vector serves search and comparison, because the model reads the same text for both."""
     bars: SimilarityBars
-    direction: QueryVector | None = None
-    """The direction along which statements and their negations differ, if learned for the model."""
 
 
 async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -> list[StatementVectors | None]:
@@ -78,14 +76,7 @@ def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
         # Measured on pairs that lie far apart, `check` may exceed `same`; whatever is near enough to be
         # the same must be checked.
         check=check if check is None or same is None else min(check, same),
-        opposition=profile.threshold(Threshold.OPPOSITION) if profile.direction else None,
     )
-
-
-def negation_direction(profile: EmbedderProfile, model: VectorModel) -> QueryVector | None:
-    """Return the negation direction; None if it was not learned or is turned off."""
-    is_on = len(profile.direction) == model.dims and profile.threshold(Threshold.OPPOSITION) is not None
-    return build_query_vector(model, profile.direction) if is_on else None
 
 
 def vector_columns(vectors: StatementVectors | None) -> dict[str, Any]:
@@ -159,5 +150,4 @@ def _build_vectors(
         compare_hash=exact_hash(words.text),
         is_bare=is_single_vector(words, profile),
         bars=similarity_bars(profile),
-        direction=negation_direction(profile, model),
     )

@@ -141,7 +141,7 @@ OUTCOMES_UNREADABLE = _counter(
 OUTCOMES_FAULTS = _counter("festinger_outcomes_faults_total", "Turns whose outcomes could not be inferred.")
 SURFACINGS_PENDING = _gauge("festinger_surfacings_pending", "Memories surfaced that wait for an outcome.")
 
-RECALL_SECONDS = _histogram("festinger_recall_seconds", "Time that a recall took.", "blend")
+RECALL_SECONDS = _histogram("festinger_recall_seconds", "Time that a recall took.")
 RECALLS = _counter("festinger_recalls_total", "Recalls, by what came of them.", "door", "result")
 RECALL_ARM_SECONDS = _histogram("festinger_recall_arm_seconds", "Time that a way of searching took.", "arm")
 RECALL_DEGRADED = _counter("festinger_recall_degraded_total", "Recalls that went on without something.", "what")
@@ -163,9 +163,6 @@ PROPOSALS_BLIND = _counter(
 )
 PROPOSALS_DROPPED = _counter(
     "festinger_proposals_dropped_total", "Changes that a model wanted and that are not proposed.", "why"
-)
-PROPOSALS_FOLDER_REFUSED = _counter(
-    "festinger_proposals_folder_refused_total", "Files in the inbox's folder that are not read.", "why"
 )
 PROPOSALS_OPEN = _gauge("festinger_proposals_open", "Proposals that wait for a person.")
 PROPOSALS_HELD = _gauge("festinger_proposals_held", "Proposals that are kept back.", "why")

@@ -1,8 +1,7 @@
 """Defines the dependencies of proposals and of reviewing them.
 
-Ports to other packages are passed in at wiring. `ReviewDeps` adds what deciding
-needs: the effects of approvals, a model that reconsiders proposals, related knowledge, and entropy for
-one-time codes.
+Ports to other packages are passed in at wiring. `ReviewDeps` adds what deciding needs: the effects of
+approvals, a model that reconsiders proposals, and related knowledge.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -60,13 +59,10 @@ Thinker = Callable[[SpaceId], Awaitable[Model | None]]
 Related = Callable[[Transaction, SpaceId, Proposal], Awaitable[Mapping[str, Any]]]
 """What other packages know about a proposal: memories and conflicts that it concerns."""
 
-Entropy = Callable[[int], bytes]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewDeps:
     deps: ProposalDeps
     effects: Effects = field(hash=False)
-    entropy: Entropy
     thinker: Thinker
     related: Related

@@ -129,7 +129,7 @@ async def _group_by_root(transaction: Transaction, space: SpaceId, rows: Iterabl
 
 async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Proposal, taken: Iterable[Row]) -> list[UUID]:
     """Give freed votes of a day to sessions that had none; return the sightings that count now."""
-    space, limits = root.space_id, vote_limits_for(deps.terms(root.space_id), root.scope)
+    space, limits = root.space_id, vote_limits_for(deps.terms(root.space_id))
     family = await load_family(transaction, space, root.id)
     lifted: list[UUID] = []
     for agent, day, origin in sorted({(row["agent_id"], row["day"], row["origin"]) for row in taken}):
@@ -153,7 +153,7 @@ async def _is_unripe(deps: ProposalDeps, transaction: Transaction, proposal: Pro
     """Whether it is before a person who did not ask for it, and is no longer ripe."""
     if proposal.state not in PUT_BACK:
         return False
-    bars = thresholds_for(deps.terms(proposal.space_id), proposal.scope)
+    bars = thresholds_for(deps.terms(proposal.space_id))
     if check_ripeness(build_gate_input(proposal), bars, now=deps.clock()).is_ripe:
         return False
     family = await load_family(transaction, proposal.space_id, proposal.id)

@@ -7,8 +7,7 @@ Deferred proposals return, and long unseen ones go quiet and take no place, by t
 state. Pure: `promotion` loads the rows and passes the time in.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -84,12 +83,10 @@ def compute_age(seen: GateInput, now: datetime) -> timedelta:
     return max(latest - seen.first_seen, timedelta(0))
 
 
-def thresholds_for(settings: ProposalsSettings, scope: str) -> GateThresholds:
-    """Return the thresholds for proposals of a scope."""
-    own = settings.bars_of_scope(scope)
-    causes = settings.min_seen_count if own.min_seen_count is None else own.min_seen_count
-    age = settings.min_age_days if own.min_age_days is None else own.min_age_days
-    return GateThresholds(causes=causes, age=timedelta(days=age), days=settings.min_days_seen)
+def thresholds_for(settings: ProposalsSettings) -> GateThresholds:
+    """Return the thresholds for proposals of a space."""
+    age = timedelta(days=settings.min_age_days)
+    return GateThresholds(causes=settings.min_seen_count, age=age, days=settings.min_days_seen)
 
 
 def priority_of(seen_count: int) -> ProposalPriority:
@@ -221,14 +218,15 @@ def evaluate_candidates(
         (each for each in found if each.fate is not GateDecision.PROMOTED),
         key=lambda each: (ORDER[each.fate], *each.place),
     )
-    taken = _apply_caps(ripe, settings, room=inbox.room)
-    return sorted(taken, key=lambda each: (ORDER[each.fate], *each.place)) + others
+    room = min(settings.promote_max_per_run, inbox.room)
+    left = [replace(each, fate=GateDecision.OVER_CAP, missing="room in this run") for each in ripe[room:]]
+    return [*ripe[:room], *left, *others]
 
 
 def _evaluate_candidate(
     candidate: PromotionCandidate, settings: ProposalsSettings, *, values: Mapping[Key, float], now: datetime
 ) -> GateResult:
-    reading = check_ripeness(candidate.seen, thresholds_for(settings, candidate.scope), now=now)
+    reading = check_ripeness(candidate.seen, thresholds_for(settings), now=now)
     return GateResult(
         candidate=candidate,
         fate=_decide_candidate(candidate, settings, reading.ripeness, now=now),
@@ -249,17 +247,3 @@ def _decide_candidate(
     if candidate.seen.first_seen is None:
         return GateDecision.EXCLUDED
     return GateDecision.PROMOTED if ripeness is Ripeness.RIPE else GateDecision(ripeness.value)
-
-
-def _apply_caps(ripe: Sequence[GateResult], settings: ProposalsSettings, *, room: int) -> list[GateResult]:
-    """Cap scopes that have their own limit by that limit, and all others together by that of the run."""
-    taken: Counter[str | None] = Counter()
-    fates = []
-    for each in ripe:
-        own = settings.bars_of_scope(each.candidate.scope).promote_max_per_run
-        purse = None if own is None else each.candidate.scope
-        cap = settings.promote_max_per_run if own is None else own
-        is_taken = taken[purse] < cap and taken.total() < room
-        taken[purse] += is_taken
-        fates.append(each if is_taken else replace(each, fate=GateDecision.OVER_CAP, missing="room in this run"))
-    return fates

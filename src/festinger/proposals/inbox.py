@@ -1,9 +1,9 @@
-"""Reads proposals for people: lists, cards, decision history, other pending items and the digest.
+"""Reads proposals for people: lists, cards, decision history and other pending items. Writes nothing.
 
 A card shows who saw a proposal, in which words and how often, what the gate says now, where it is listed and
 what may mean the same. Pending items of other packages (conflicts, judge questions, quarantine, pairs, tasks)
 are shown beside the proposals, so that there is one place to look and one number; they pass no gate and take
-no place in the inbox. The digest is an optional reminder, emitted as an event; nothing else here writes.
+no place in the inbox.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -28,7 +28,6 @@ from festinger.proposals.model import (
     AppliedEffect,
     Proposal,
     ProposalId,
-    ProposalPriority,
     ProposalState,
     Verdict,
     effect_of,
@@ -114,7 +113,7 @@ async def list_proposal_summaries(deps: ProposalDeps, space: SpaceId, wanted: Pr
     return [
         summarize_proposal(
             each,
-            check_ripeness(build_gate_input(each), thresholds_for(terms, each.scope), now=now),
+            check_ripeness(build_gate_input(each), thresholds_for(terms), now=now),
             inbox_status(each, now=now, quiet_days=terms.quiet_days),
         )
         for each in await list_proposals(deps, space, wanted)
@@ -154,7 +153,7 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
     now, terms = deps.clock(), deps.terms(space)
     return ProposalCard(
         proposal=proposal,
-        reading=check_ripeness(build_gate_input(proposal), thresholds_for(terms, proposal.scope), now=now),
+        reading=check_ripeness(build_gate_input(proposal), thresholds_for(terms), now=now),
         standing=inbox_status(proposal, now=now, quiet_days=terms.quiet_days),
         sightings=tuple(map(sighting_of, sightings)),
         wordings=tuple(Wording(text=each["text"], times=each["times"], since=each["first_at"]) for each in wordings),
@@ -252,46 +251,6 @@ async def list_pending_groups(sources: Sources, space: SpaceId, *, limit: int = 
 def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
     """The total number that every page shows."""
     return open_proposals + sum(each.count for each in elsewhere)
-
-
-DIGEST = "send_inbox_digest"
-TOP = 5
-STATES = (ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED)
-_FIRST = {ProposalPriority.HIGH: 0, ProposalPriority.NORMAL: 1, ProposalPriority.LOW: 2}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InboxDigest:
-    open: int
-    oldest: datetime | None
-    top: tuple[Proposal, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """Serialize for the event: ids and numbers, no text."""
-        top = [
-            {"proposal": str(each.id), "priority": each.priority.value, "seen_count": each.seen_count}
-            for each in self.top
-        ]
-        return {"open": self.open, "oldest": iso(self.oldest) if self.oldest else None, "top": top}
-
-
-def build_digest(waiting: Sequence[Proposal]) -> InboxDigest:
-    """Summarize the open proposals."""
-    since = [each.promoted_at for each in waiting if each.promoted_at]
-    ranked = sorted(waiting, key=lambda each: (_FIRST[each.priority], -each.seen_count, str(each.id)))
-    return InboxDigest(open=len(waiting), oldest=min(since, default=None), top=tuple(ranked[:TOP]))
-
-
-async def send_digest(deps: ProposalDeps, space: SpaceId) -> InboxDigest:
-    """Emit the digest of a space; nothing is emitted if nothing is open."""
-    now, quiet = deps.clock(), deps.terms(space).quiet_days
-    found = await list_proposals(deps, space, ProposalQuery(states=STATES, limit=MOST))
-    waiting = [each for each in found if inbox_status(each, now=now, quiet_days=quiet) is InboxStatus.OPEN]
-    digest = build_digest(waiting)
-    if waiting:
-        async with deps.store.transaction() as transaction:
-            await deps.outbox.emit(transaction, "inbox_digest", space=space, subject="inbox", payload=digest.as_json())
-    return digest
 
 
 MOST_DECISIONS = 50

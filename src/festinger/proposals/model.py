@@ -18,7 +18,6 @@ from uuid import UUID
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
-from festinger.proposals.sightings.fingerprint import FingerprintProfile
 from festinger.records import JsonRecord, field_values, parse_choice, row_mapper, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -78,7 +77,6 @@ class Proposal(JsonRecord):
     space_id: SpaceId
     id: ProposalId
     fingerprint: str
-    profile: FingerprintProfile
     normalised: str
     category: str
     scope: str
@@ -149,6 +147,7 @@ class ReviewChannel(StrEnum):
     API = "api"
     WEBHOOK = "webhook"
     FOLDER = "folder"
+    """A file that a person edited, in earlier versions; stored verdicts still name it."""
     LIBRARY = "library"
 
 
@@ -160,7 +159,7 @@ class IdentityProof(StrEnum):
     UID = "uid"
     WEBHOOK = "webhook"
     NAMED = "named"
-    """A name in a file; a one-time code proves more."""
+    """A name that the program using the library vouches for."""
     NONE = "none"
     """No right to decide: an agent's key, a tool, a model, or nobody."""
 
@@ -173,8 +172,6 @@ class Author:
     proof: IdentityProof = IdentityProof.NONE
     id: str = ""
     """The login, key id or user id; empty where only the name is known."""
-    code: str = field(default="", repr=False)
-    """A one-time code that came with the verdict."""
 
     @property
     def identity(self) -> str:

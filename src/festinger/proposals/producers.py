@@ -15,7 +15,6 @@ from typing import Any
 from festinger.clock import iso
 from festinger.ids import SpaceId
 from festinger.proposals.deps import Key, ProposalDeps
-from festinger.proposals.gate import thresholds_for
 from festinger.proposals.model import Proposal, ProposalState
 from festinger.proposals.sightings.model import PERSON
 from festinger.proposals.sightings.recount import event_subject
@@ -202,7 +201,7 @@ def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> ProposalOutco
         is_silenced=row["is_silenced"],
         of_state=ProposalState(row["of_state"]) if row["of_state"] else None,
         seen_after=row["seen_after"],
-        bar=thresholds_for(terms, row["scope"]).causes,
+        bar=terms.min_seen_count,
     )
 
 

@@ -93,7 +93,6 @@ def build_promotion_report(
             "min_seen_count": settings.min_seen_count,
             "min_age_days": settings.min_age_days,
             "min_days_seen": settings.min_days_seen,
-            "scopes": list(settings.scopes),
         },
         readings=tuple(_result_to_json(each, texts) for each in reads[:MOST_READINGS]),
     )
@@ -202,7 +201,7 @@ async def _recount_candidate(
         space,
         await load_family(transaction, space, candidate.id),
         since=row["counted_since"],
-        limits=vote_limits_for(deps.terms(space), candidate.scope),
+        limits=vote_limits_for(deps.terms(space)),
     )
     seen = replace(candidate.seen, causes=found.seen_count, days=found.days_seen, first_seen=found.first_seen)
     return replace(candidate, seen=seen)

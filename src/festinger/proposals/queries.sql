@@ -8,7 +8,7 @@ select pg_advisory_xact_lock(hashtextextended('proposal ' || %(space)s::text || 
 -- Every proposal with this fingerprint, in any state; those that stand for themselves first. Nobody else may change them
 -- until the transaction ends.
 select p.* from proposal p
-where p.space_id = %(space)s and p.profile = %(profile)s and p.fingerprint = %(fingerprint)s
+where p.space_id = %(space)s and p.profile = 'festinger' and p.fingerprint = %(fingerprint)s
 order by p.duplicate_of is not null, p.id
 for update;
 
@@ -29,7 +29,7 @@ select p.id from proposal p where p.space_id = %(space)s and p.id::text like %(p
 insert into proposal (space_id, id, fingerprint, profile, normalised, category, scope, type, what, why, how, payload,
     target, held, suppressed_until, producer, created_at, seen_count, days_seen, first_seen, last_seen, sightings,
     priority)
-values (%(space)s, %(id)s, %(fingerprint)s, %(profile)s, %(normalised)s, %(category)s, %(scope)s, %(type)s, %(what)s,
+values (%(space)s, %(id)s, %(fingerprint)s, 'festinger', %(normalised)s, %(category)s, %(scope)s, %(type)s, %(what)s,
     %(why)s, %(how)s, %(payload)s::jsonb, %(target)s::jsonb, %(held)s, %(held_until)s, %(producer)s, %(at)s,
     %(seen_count)s, %(days_seen)s, %(first_seen)s, %(last_seen)s, 1, %(priority)s)
 on conflict (space_id, profile, fingerprint, normalised) where duplicate_of is null do nothing
@@ -339,15 +339,6 @@ values (%(space)s, %(id)s, %(name)s, %(identities)s::jsonb, %(active)s, %(at)s)
 on conflict (space_id, name) do update set identities = excluded.identities, active = excluded.active
 returning *;
 
--- name: set_codes
--- Gives a reviewer new one-time codes, in place of those that were left.
-update reviewer r set codes = %(codes)s where r.space_id = %(space)s and r.id = %(id)s;
-
--- name: burn_code
--- Uses a one-time code up, if the reviewer has it.
-update reviewer r set codes = array_remove(r.codes, %(code)s::text)
-where r.space_id = %(space)s and r.id = %(id)s and %(code)s::text = any(r.codes);
-
 -- name: add_task
 -- Makes a task of approved advice.
 insert into task (space_id, id, proposal_id, title, body, at)
@@ -496,20 +487,6 @@ returning x.id;
 update proposal p set held = %(held)s, suppressed_until = %(until)s, counted_since = %(until)s, version = p.version + 1
 where p.space_id = %(space)s and p.id = %(id)s and p.state = 'waiting' and p.held is null
 returning *;
-
--- name: open_of_other_profiles
--- Undecided proposals whose words were normalised in another way, the oldest first.
-select p.* from proposal p
-where p.space_id = %(space)s and p.profile <> %(profile)s and p.duplicate_of is null and p.what <> ''
-  and p.state in ('waiting', 'promoted', 'deepening', 'deferred')
-order by p.created_at, p.id
-for update;
-
--- name: put_fingerprint
--- Gives a proposal another fingerprint.
-update proposal p set profile = %(profile)s, normalised = %(normalised)s, fingerprint = %(fingerprint)s,
-    payload = %(payload)s::jsonb
-where p.space_id = %(space)s and p.id = %(id)s;
 
 -- name: forget_sightings
 -- Takes the words of sightings whose evidence names what was forgotten; that they were made still counts.

@@ -31,7 +31,7 @@ from festinger.observability.metrics import PROPOSALS_DROPPED
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.detectors.detector import slugify_scope
 from festinger.proposals.model import Proposal, ProposalId, ProposalType
-from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
+from festinger.proposals.sightings.fingerprint import topic_words
 from festinger.proposals.sightings.intake import list_active_proposals, submit_suggestion
 from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, REFLECTION, Suggestion
 from festinger.settings.proposals import ProposalsSettings
@@ -214,8 +214,7 @@ def _rejection_reason(change: ProposedChange, numbers: Collection[int], *, categ
 def restates_prompt(what: str) -> bool:
     """Whether a text says nothing that the prompt did not say."""
     template = load_prompt("festinger.proposals", "reflect").text
-    asked = normalised_words(normalise(template, FingerprintProfile.COMPAT_COURSE))
-    return normalised_words(normalise(what, FingerprintProfile.COMPAT_COURSE)) <= asked
+    return topic_words(what) <= topic_words(template)
 
 
 def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, place: int) -> Suggestion:
@@ -248,9 +247,7 @@ def _is_witness(turn: EpisodeTurn, change: ProposedChange, cited: Sequence[Episo
     is_backed = any(each.origin in (Origin.PERSON, Origin.MODEL) for each in cited)
     if turn.origin is not Origin.TOOL or not is_backed or is_instruction(turn.content):
         return False
-    wanted, said = (
-        normalised_words(normalise(text, FingerprintProfile.COMPAT_COURSE)) for text in (change.what, turn.content)
-    )
+    wanted, said = topic_words(change.what), topic_words(turn.content)
     return len(wanted & said) < MOSTLY * len(wanted)
 
 

@@ -12,7 +12,5 @@ What other packages call, most with a `deps.RetrievalDeps`:
     index.terms.count_words / recount_words       how common words are
     index.turns.index_turns                       makes turns searchable
     log.load_recalls / find_recall / prune_recalls
-    maintenance.list_due_memories                 what is due to come up unasked
-    agent_blend.learn_blends / undo_blend         what outcomes teach an agent's blend
     maintenance.erase_recall_data                 erases within the transaction that forgets
 """

@@ -1,14 +1,12 @@
-"""Links memories that are recalled together, spreads from them, and computes ACT-R activation.
+"""Links memories that are recalled together, and spreads from them.
 
 The hits of one recall are paired, each with those right behind it, and the best of them with the best of the
 previous recall in the session. A pair counts once per cause, so that a loop has one vote; its strength decays
 on read, without a job. Spreading reaches a partner fully, less one step beyond, and hardly two; the strongest
-path counts. Activation follows ACT-R: frequency and recency (B), closeness to context and goals (S), mismatch
-(P), and noise. It gates what stays in mind and is shown in explanations; it never orders a recall.
+path counts.
 """
 
-import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -154,68 +152,3 @@ async def _prune_weak_links(
         half_life=settings.co_access_half_life_days,
         at=now,
     )
-
-
-DECAY = 0.5
-NOISE = 0.4
-MISMATCH = -1.0
-LEAST_AGE = 1.0
-"""Seconds: the minimum age of an access."""
-
-CONTEXT_SHARE, VALUES_SHARE = 0.4, 0.6
-NOTHING_KNOWN = 0.5
-KIND_COST, ORIGIN_COST, TAGS_COST = 0.3, 0.2, 0.5
-LEAST_CHANCE, MOST_CHANCE = 0.001, 0.999
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MismatchFeatures:
-    """Features in which two memories, or a memory and the target, may differ; unknown ones cost nothing."""
-
-    kind: str | None = None
-    origin: str | None = None
-    tags: Collection[str] | None = None
-
-
-def base_level(ages: Sequence[float], *, decay: float = DECAY) -> float:
-    """B: base level from the ages of all accesses in seconds; 0 without any."""
-    if not ages:
-        return 0.0
-    return math.log(sum(max(LEAST_AGE, age) ** -decay for age in ages))
-
-
-def spreading_activation(context: float | None, values: Sequence[tuple[float, float]] = ()) -> float:
-    """S: spreading from the cosine to the context and the weighted cosines to values and goals."""
-    total = sum(weight for _, weight in values)
-    if not total:
-        return NOTHING_KNOWN if context is None else _clamp(context)
-    mattering = sum(cosine * weight for cosine, weight in values) / total
-    return _clamp(CONTEXT_SHARE * (context or 0.0) + VALUES_SHARE * mattering)
-
-
-def mismatch_penalty(one: MismatchFeatures, other: MismatchFeatures, *, penalty: float = MISMATCH) -> float:
-    """P: the mismatch; a field that either side lacks costs nothing."""
-    cost = 0.0
-    if one.kind and other.kind and one.kind != other.kind:
-        cost += KIND_COST
-    if one.origin and other.origin and one.origin != other.origin:
-        cost += ORIGIN_COST
-    if one.tags and other.tags:
-        shared, all_tags = set(one.tags) & set(other.tags), set(one.tags) | set(other.tags)
-        cost += TAGS_COST * (1.0 - len(shared) / len(all_tags))
-    return penalty * cost
-
-
-def logistic_noise(chance: float, *, scale: float = NOISE) -> float:
-    """Return the noise term for a draw between 0 and 1."""
-    drawn = min(MOST_CHANCE, max(LEAST_CHANCE, chance))
-    return scale * math.log(drawn / (1.0 - drawn))
-
-
-def total_activation(base: float, spread: float, penalty: float, chance: float) -> float:
-    """A: the sum of all four."""
-    return base + spread + penalty + chance
-
-
-def _clamp(value: float) -> float:
-    return min(1.0, max(0.0, value))

@@ -139,8 +139,6 @@ class RecallCandidate:
     partners: tuple[tuple[UUID, float], ...] = ()
     """What it leads to, and how strongly; known only for seeds."""
     lessons: tuple[CueOutcome, ...] = ()
-    ages: tuple[float, ...] = ()
-    """Seconds since each time it was read and used."""
     disputes: frozenset[UUID] = frozenset()
     """Memories that it contradicts, where that is undecided."""
     causes: int = 1
@@ -221,7 +219,6 @@ def _candidate_from_row(
         best=best,
         partners=tuple(zip(row["partners"] or (), row["strengths"] or (), strict=True)),
         lessons=_outcomes_from_row(row),
-        ages=tuple(row["ages"] or ()),
         causes=row["causes"],
     )
 

@@ -1,7 +1,7 @@
 """Defines the dependencies of this package.
 
 Ports to other packages are injected at wiring and default to null objects: marking memories as read or
-surfaced, the agent's feeling, and work done after the answer.
+surfaced, and work done after the answer.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -15,8 +15,6 @@ from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
 from festinger.ids import AgentId, NewId, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.retrieval.agent_weights import Feeling
-from festinger.retrieval.result import LoadExtras, null_extras
 from festinger.settings.outcomes import OutcomesSettings
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.pool import Store, Transaction
@@ -28,9 +26,6 @@ OnRead = Callable[[Transaction, Scope, Sequence[UUID]], Awaitable[object]]
 OnSurfaced = Callable[[Transaction, Scope, Sequence[UUID], UUID], Awaitable[object]]
 """Records that a recall surfaced memories, so that outcomes can be reported for them."""
 
-FeelingOf = Callable[[Scope], Feeling | None]
-"""Returns what the gut of an agent feels now."""
-
 Later = Callable[[Coroutine[Any, Any, Any]], None]
 """Runs work after the answer."""
 
@@ -41,11 +36,6 @@ async def null_on_read(_transaction: Transaction, _place: Scope, _memories: Sequ
 
 async def null_on_surfaced(_transaction: Transaction, _place: Scope, _memories: Sequence[UUID], _recall: UUID) -> None:
     """Do nothing, for a wiring without outcomes."""
-
-
-def null_feeling(_place: Scope) -> Feeling | None:
-    """Return no feeling, for an agent without a gut."""
-    return None
 
 
 def discard_work(work: Coroutine[Any, Any, Any]) -> None:
@@ -96,8 +86,6 @@ class RetrievalDeps:
     later: Later = discard_work
     on_read: OnRead = null_on_read
     on_surfaced: OnSurfaced = null_on_surfaced
-    feeling: FeelingOf = null_feeling
-    extras: LoadExtras = null_extras
     few: int = READ_WHOLE_BELOW
     """Number of visible vectors up to which all are read; more are searched by their index."""
     sizes: dict[tuple[SpaceId, AgentId, str], CorpusSize] = field(default_factory=dict)

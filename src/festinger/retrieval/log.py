@@ -9,7 +9,7 @@ out, so none is null. Nothing here can fail a recall.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -21,12 +21,10 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import RECALL_UNRECORDED
-from festinger.retrieval.association import base_level, record_co_access, spreading_activation, total_activation
-from festinger.retrieval.candidate import RecallCandidate
+from festinger.retrieval.association import record_co_access
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.query import RecallQuery, cue_hash
 from festinger.retrieval.rank import RecallHit
-from festinger.retrieval.reinforcement import reinforce_hits
 from festinger.retrieval.result import RecallResult
 from festinger.retrieval.score import EvidenceThreshold
 from festinger.settings.retrieval import RetrievalSettings
@@ -36,9 +34,7 @@ DIGITS = 6
 _WORD = re.compile(r"\w+")
 
 
-def explain_hit(
-    hit: RecallHit, *, bar: EvidenceThreshold, now: datetime, settings: RetrievalSettings
-) -> dict[str, Any]:
+def explain_hit(hit: RecallHit, *, bar: EvidenceThreshold) -> dict[str, Any]:
     each, prior = hit.candidate, hit.prior
     terms = sorted(term for term, count in each.held.counts.items() if count)
     facts: dict[str, Any] = {
@@ -64,13 +60,11 @@ def explain_hit(
         "helped_by": sorted({lesson.cue for lesson in hit.lessons}),
         "confidence_factor": _rounded(prior.belief),
         "rerank": _rounded(hit.reranked),
-        "blend": hit.blend,
         "evidence": _rounded(hit.evidence),
         "threshold": bar.threshold,
         "coverage": _rounded(hit.coverage),
         "hops": list(hit.hops),
         "company": _rounded(hit.company),
-        "activation": activation_json(each, now=now, settings=settings),
         "newer_first": hit.moved,
         "origin": each.origin,
         "source": each.source,
@@ -81,20 +75,6 @@ def explain_hit(
     }
     known = {name: value for name, value in facts.items() if value is not None}
     return {**known, "sentence": explanation_sentence(hit, terms, bar=bar)}
-
-
-def activation_json(each: RecallCandidate, *, now: datetime, settings: RetrievalSettings) -> dict[str, float | None]:
-    """Compute its activation at a moment, without noise. It is shown and orders nothing.
-
-    The event it describes is the first access; reads that were used are the others.
-    """
-    met = [(now - each.happened).total_seconds(), *(age for age in each.ages if age >= 0)]
-    base, near = base_level(met, decay=settings.actr_decay), spreading_activation(each.cosine)
-    return {
-        "base": _rounded(base),
-        "spreading": _rounded(near),
-        "total": _rounded(total_activation(base, near, 0.0, 0.0)),
-    }
 
 
 def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThreshold) -> str:
@@ -143,12 +123,10 @@ class RecallTrace:
     hits: tuple[RecallHit, ...]
     shown: Mapping[int, str]
     bar: EvidenceThreshold
-    now: datetime
-    settings: RetrievalSettings
 
     def why(self, place: int) -> dict[str, Any]:
         """Explain one of its hits."""
-        return explain_hit(self.hits[place], bar=self.bar, now=self.now, settings=self.settings)
+        return explain_hit(self.hits[place], bar=self.bar)
 
     @property
     def searched_for(self) -> list[UUID]:
@@ -176,10 +154,6 @@ async def record_recall(
             memories = [item.id for item in answer.recalled.items if item.type == "memory"]
             await deps.on_read(transaction, scope, memories)
             await record_co_access(deps, transaction, scope, answer.searched_for, recall=answer.recalled.id)
-            if deps.terms(scope.space).retrieval.mutation_of(scope.agent) == "strengthen":
-                await reinforce_hits(
-                    deps, transaction, scope, answer.hits, shown=answer.shown, recall=answer.recalled.id
-                )
             if shows:
                 await deps.on_surfaced(transaction, scope, memories, answer.recalled.id)
             recalled = answer.recalled
@@ -229,8 +203,6 @@ def _recall_row(
         "cue": deps.memory.terms(scope.space).redact(query.cue).text,
         "cue_hash": cue_hash(query.cue),
         "filters": orjson.dumps(query.as_json()).decode(),
-        "blend": query.blend.value,
-        "seed": query.seed,
         "settings_hash": settings_hash(deps.terms(scope.space).retrieval),
         "embedder": embedder,
         "as_of": query.as_of,
@@ -284,7 +256,7 @@ async def find_recall(deps: RetrievalDeps, space: SpaceId, recall: UUID) -> dict
 
 
 def recall_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    shown = {name: row[name] for name in ("cue", "door", "filters", "blend", "seed", "settings_hash", "embedder")}
+    shown = {name: row[name] for name in ("cue", "door", "filters", "settings_hash", "embedder")}
     return {
         "id": str(row["id"]),
         "at": iso(row["at"]),

@@ -1,8 +1,6 @@
-"""Lists due memories, erases recall data, checks word counts and measures dormant memories.
+"""Erases recall data, checks word counts and measures dormant memories.
 
-Due is what has a cycle or presses more the longer it is left alone, and is strong enough now; anything else
-fades so slowly that it would always be due. `outcomes` defines how strength changes with time. Forgetting
-memories deletes the recalls that returned them, with their cues, and the words that only they held; turns
+Forgetting memories deletes the recalls that returned them, with their cues, and the words that only they held; turns
 whose words were redacted are indexed again. Turns past their retention leave only the recalls, which name
 them and do not repeat them.
 """
@@ -10,44 +8,18 @@ them and do not repeat them.
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from festinger.ids import Scope, SpaceId
-from festinger.memory.changes import find_memories
+from festinger.ids import SpaceId
 from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import DORMANT
-from festinger.outcomes.store import RankedMemory, load_states, memory_strength
 from festinger.retrieval.candidate import MEMORY, TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import update_word_counts
 from festinger.retrieval.index.turns import unindex_redacted_turns
-from festinger.retrieval.query import RecallQuery
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.retrieval")
-
-ANYTHING = RecallQuery(cue="")
-"""A query without filters."""
-MOST_MEASURED = 10_000
-
-
-async def list_due_memories(
-    deps: RetrievalDeps, scope: Scope, *, limit: int = 5, query: RecallQuery = ANYTHING
-) -> list[RankedMemory]:
-    """List due memories, strongest first; only the filters of the query count. Raises `StoreDown`."""
-    terms, now = deps.terms(scope.space).outcomes, deps.clock()
-    async with deps.store.transaction() as transaction:
-        rows = await transaction.all(
-            Q["may_be_due"], space=scope.space, agent=scope.agent, limit=MOST_MEASURED, **query.parameters()
-        )
-        found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
-        states = await load_states(transaction, scope.space, found, terms=terms)
-    measured = [
-        RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))
-        for id_, memory in found.items()
-    ]
-    strong = [each for each in measured if each.strength >= terms.surfacing_threshold]
-    return sorted(strong, key=lambda each: (-each.strength, each.memory.id))[:limit]
 
 
 _ERASING = ("forget_recalls", "forget_hits", "forget_parts")

@@ -3,8 +3,8 @@
 
 -- name: read_cue
 -- The words of a cue as they are searched, how common each is among memories and turns, whether one is a piece of an
--- identifier, what must and must not stand in a hit, the episode that is still going on, and what the mind of an agent
--- goes by where that is asked for. And how the transaction plans `then`, and how widely it looks for what is near.
+-- identifier, what must and must not stand in a hit, and the episode that is still going on. And how the transaction
+-- plans `then`, and how widely it looks for what is near.
 select terms.term, terms.memory_df, terms.turn_df,
     (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
@@ -14,9 +14,6 @@ select terms.term, terms.memory_df, terms.turn_df,
         and e.session_id = %(session)s limit 1) as open_episode,
     exists (select 1 from identifier_part p where p.space_id = %(space)s
         and p.part = any(tsvector_to_array(to_tsvector('english', %(cue)s)))) as has_pieces,
-    (select count(*) from (select 1 from memory m where %(by_mind)s and m.space_id = %(space)s and m.status = 'active'
-        and (m.agent_id is null or m.agent_id = %(agent)s) limit %(mature)s) as seen) as remembered,
-    (select b.shifts from blend b where %(by_mind)s and b.space_id = %(space)s and b.agent_id = %(agent)s) as shifts,
     (select string_agg('(' || asked.q || ')', ' & ') from (
         select phraseto_tsquery('english', p.phrase)::text as q from unnest(%(phrases)s::text[]) as p (phrase)
         where numnode(phraseto_tsquery('english', p.phrase)) > 0
@@ -341,10 +338,7 @@ select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content
     case when m.status = 'held' then array(
         select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
           and l.relation = 'contradicts' and l.undone_at is null) end as disputes,
-    links.partners, links.strengths, lessons.rewards, lessons.weights, lessons.likenesses, lessons.cues,
-    case when m.access_count > 0 then array(
-        select extract(epoch from %(at)s::timestamptz - read.at)::double precision
-        from unnest(m.access_times) as read (at)) end as ages
+    links.partners, links.strengths, lessons.rewards, lessons.weights, lessons.likenesses, lessons.cues
 from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'store'
@@ -390,7 +384,7 @@ select 'turn', t.turn_id, 'turn', whole.content, null, t.context,
     t.len, held.terms, held.own, held.beside,
     halfvec_send(case when t.model = {model} then t.embedding end), whole.best,
     '{}'::uuid[], false, null,
-    null, null, null, null, null, null, null
+    null, null, null, null, null, null
 from turn_index t
 cross join lateral (
     select string_agg(p.content, '' order by p.part) as content,
@@ -561,7 +555,7 @@ with kept as (
     insert into recall (space_id, id, at, agent_id, session_id, turn_id, door, cue, cue_hash, filters, blend, seed,
         settings_hash, embedder, as_of, abstained, below, degraded, took_ms)
     values (%(space)s, %(id)s, %(at)s, %(agent)s, %(session)s, %(turn)s, %(door)s, %(cue)s, %(cue_hash)s,
-        %(filters)s::jsonb, %(blend)s, %(seed)s, %(settings_hash)s, %(embedder)s, %(as_of)s, %(abstained)s, %(below)s,
+        %(filters)s::jsonb, 'steady', 0, %(settings_hash)s, %(embedder)s, %(as_of)s, %(abstained)s, %(below)s,
         %(degraded)s, %(took_ms)s)
 )
 insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
@@ -786,91 +780,6 @@ limit %(limit)s;
 -- Keeps the vector of a question wherever it was asked.
 update cue_outcome c set model = %(model)s, cue_vector = %(vector)s
 where c.space_id = %(space)s and c.cue_hash = %(cue_hash)s;
-
--- name: outcomes_of_minds
--- Counted outcomes of what minds brought up, since each agent was last taught, oldest first.
-select o.agent_id, o.outcome, o.w, o.at, h.why -> 'blend' ->> 'led' as led from outcome o
-join recall r on r.space_id = %(space)s and r.id = o.recall_id and r.blend = 'mind'
-join recall_hit h on h.space_id = %(space)s and h.recall_id = r.id and h.ref = o.memory_id
-where o.space_id = %(space)s and o.counted and o.replaced_by is null and o.outcome = any(%(outcomes)s)
-  and h.why -> 'blend' ->> 'led' is not null
-  and o.at > coalesce((select max(b.at) from blend_history b where b.space_id = %(space)s
-                       and b.agent_id = o.agent_id), '-infinity')
-order by o.at, o.id;
-
--- name: lock_blend
--- What outcomes taught an agent so far, kept from changing until the transaction ends, and how much it remembers.
-with kept as (
-    insert into blend as b (space_id, agent_id, shifts) values (%(space)s, %(agent)s, %(none)s)
-    on conflict (space_id, agent_id) do update set version = b.version
-    returning b.shifts
-)
-select k.shifts, (select count(*) from (
-    select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
-      and (m.agent_id is null or m.agent_id = %(agent)s) limit %(limit)s) as seen) as remembered
-from kept k;
-
--- name: keep_blend
--- Keeps what outcomes taught an agent, and how that was before.
-with moved as (
-    update blend b set shifts = %(after)s, version = b.version + 1
-    where b.space_id = %(space)s and b.agent_id = %(agent)s
-)
-insert into blend_history (space_id, id, agent_id, before, after, outcomes, at)
-values (%(space)s, %(id)s, %(agent)s, %(before)s, %(after)s, %(outcomes)s, %(at)s);
-
--- name: blend_history
--- What an agent was taught, newest first.
-select b.* from blend_history b where b.space_id = %(space)s and b.agent_id = %(agent)s order by b.at desc, b.id desc;
-
--- name: lock_lesson
--- One change of a blend, and whether another that stands came after it.
-select b.*, exists (select 1 from blend_history n where n.space_id = %(space)s and n.agent_id = b.agent_id
-                    and n.undone_at is null and (n.at, n.id) > (b.at, b.id)) as later
-from blend_history b where b.space_id = %(space)s and b.id = %(id)s
-for update;
-
--- name: undo_blend
--- Takes back what an agent was taught.
-with moved as (
-    update blend b set shifts = %(shifts)s, version = b.version + 1
-    where b.space_id = %(space)s and b.agent_id = %(agent)s
-)
-update blend_history b set undone_at = %(at)s where b.space_id = %(space)s and b.id = %(id)s;
-
--- name: moved_by_recalls
--- How far recalls have moved the center of memories since an outcome or a counted cause, and whether this cause has.
-select m.id, coalesce(sum(moved.by), 0)::double precision as moved, coalesce(bool_or(moved.counted), false) as counted
-from memory m
-left join lateral (
-    select c.after ->> 'counted_as' = %(cause)s as counted,
-        case when c.at > greatest(m.last_confirmed, (
-            select max(o.at) from outcome o where o.space_id = %(space)s and o.memory_id = m.id and o.counted))
-            is not false then step.after - step.before else 0 end as by
-    from memory_change c
-    cross join lateral (
-        select (new ->> 'weight_alpha')::double precision
-                / ((new ->> 'weight_alpha')::double precision + (new ->> 'weight_beta')::double precision) as after,
-            (old ->> 'weight_alpha')::double precision
-                / ((old ->> 'weight_alpha')::double precision + (old ->> 'weight_beta')::double precision) as before
-        from (select c.after -> 'memories' -> m.id::text as new, c.before -> 'memories' -> m.id::text as old) as pair
-    ) as step
-    where c.space_id = %(space)s and c.memory_ids @> array[m.id] and c.op = 'weight' and c.reason = %(reason)s
-      and c.undone_at is null
-) as moved on true
-where m.space_id = %(space)s and m.id = any(%(memories)s)
-group by m.id;
-
--- name: may_be_due
--- Memories that come round or press, and that an agent sees.
-select m.id from memory m
-where m.space_id = %(space)s
-  and (exists (select 1 from cycle c where c.space_id = %(space)s and c.memory_id = m.id and c.amplitude > 0)
-       or exists (select 1 from rhythm r where r.space_id = %(space)s and r.memory_id = m.id and r.pressure_rate > 0))
-  and
-  -- use: seen_memories
-order by m.id
-limit %(limit)s;
 
 -- name: texts_of
 -- What some memories or turns say now, as far as they are searched.

@@ -42,13 +42,6 @@ class Include(StrEnum):
     DORMANT = "dormant"
 
 
-class BlendMode(StrEnum):
-    """How scores are made: always alike, or blended for an agent's mind today."""
-
-    STEADY = "steady"
-    MIND = "mind"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallQuery:
     """A cue and what is wanted for it; built by `parse_recall_query`, which rejects invalid input."""
@@ -67,7 +60,6 @@ class RecallQuery:
     exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
-    blend: BlendMode = BlendMode.STEADY
     explain: bool = False
     hurried: bool = False
     """Whether the caller's deadline leaves no time for reranking."""
@@ -75,8 +67,6 @@ class RecallQuery:
     """Return the best hits however weak, for callers that judge them."""
     by_words: bool = False
     """Search by words alone, for callers that cannot wait for the embedder."""
-    seed: int | None = None
-    """The random seed of a mind's blend; drawn if not given."""
     active: tuple[UUID, ...] = ()
     """Memories already in mind, from which others are associated."""
     hops: int = 1
@@ -175,7 +165,6 @@ def parse_recall_query(cue: str, *, now: datetime, **wanted: Any) -> RecallQuery
         origins=_parse_origins(raw.origins),
         include=tuple(_parse_choice("include", each, Include) for each in raw.include),
         exclude=tuple(raw.exclude),
-        blend=_parse_choice("blend", raw.blend, BlendMode),
         active=tuple(raw.active),
         degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
         **moments,

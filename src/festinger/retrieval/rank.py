@@ -10,7 +10,6 @@ decided here.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -75,7 +74,6 @@ class RecallHit:
     """How strongly what is in mind leads to it."""
     hops: tuple[str, ...] = ()
     """The memories on the path to it, the one in mind first."""
-    blend: dict[str, Any] = field(default_factory=dict)
 
 
 def sort_hits(hits: Sequence[RecallHit]) -> list[RecallHit]:

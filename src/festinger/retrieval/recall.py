@@ -8,7 +8,6 @@ compare it with its record and name the plainest reason for each hit that came, 
 """
 
 import asyncio
-import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,12 +19,11 @@ from festinger.clock import iso
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import AgentId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, RECALLS
-from festinger.retrieval.agent_weights import NO_SHIFT, apply_shifts, cold_start_alphas, draw_weights, rescore_hits
 from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
-from festinger.retrieval.query import MOMENTS, BlendMode, Include, RecallQuery, parse_cue, parse_recall_query
+from festinger.retrieval.query import MOMENTS, Include, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
     drop_sources,
@@ -35,7 +33,7 @@ from festinger.retrieval.rank import (
     prefer_verbatim,
     sort_hits,
 )
-from festinger.retrieval.result import RecallItem, RecallResult, append_extras, pack_hits
+from festinger.retrieval.result import RecallItem, RecallResult, pack_hits
 from festinger.retrieval.score import (
     EvidenceThreshold,
     ScoringContext,
@@ -45,14 +43,7 @@ from festinger.retrieval.score import (
     score_candidates,
     thresholds_from_profile,
 )
-from festinger.retrieval.search import (
-    EMBEDDER,
-    SearchResult,
-    describe_missing_vectors,
-    embed_cue,
-    search,
-    usable_embedder,
-)
+from festinger.retrieval.search import EMBEDDER, describe_missing_vectors, embed_cue, search, usable_embedder
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.queries import queries_of
 
@@ -103,8 +94,6 @@ def best_passage(text: str, cue: str) -> str:
 
 TOKENS = "tokens"
 ANYWHERE = "library"
-SEEDS = 2**62
-"""The last bits of an id are random."""
 
 
 async def recall(
@@ -123,7 +112,6 @@ async def recall(
     showed.
     """
     began = deps.stopwatch()
-    query = _with_seed(deps, query)
     settings = deps.terms(scope.space).retrieval
     cue = parse_cue(query.cue, now=query.as_of or deps.clock())
     embedder = usable_embedder(deps.embedder())
@@ -136,8 +124,16 @@ async def recall(
         raise
     if searched.probe is None:
         thresholds = Thresholds()
-    hits = _score_hits(deps, scope, query, searched, settings=settings, thresholds=thresholds)
-    ordered = _arrange_hits(hits, searched.read.asked, settings=settings, thresholds=thresholds)
+    asked = searched.read.asked
+    hits = score_candidates(
+        discount_question_repeats(searched.candidates, asked.cue.text),
+        asked,
+        found=searched.found.arms,
+        settings=settings,
+        thresholds=thresholds,
+        reached=searched.reached,
+    )
+    ordered = _arrange_hits(hits, asked, settings=settings, thresholds=thresholds)
     ordered, late = await rerank_hits(deps, scope, query, ordered, settings=settings)
     gated, below = _apply_gate(ordered, query, bar=thresholds.bar, settings=settings)
     shown = pack_hits(
@@ -158,50 +154,13 @@ async def recall(
         hits=tuple(gated or ordered),
         shown=dict(shown) if gated else {},
         bar=thresholds.bar,
-        now=searched.read.asked.now,
-        settings=settings,
     )
     answer = _fill_items(answer, query, took=deps.stopwatch() - began)
     _record_metrics(answer.recalled, query, door)
     if counts:
         model = probe.model.name if probe else ""
         deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
-    if counts and shows:
-        return append_extras(answer.recalled, await deps.extras(scope, query), query)
     return answer.recalled
-
-
-def _with_seed(deps: RetrievalDeps, query: RecallQuery) -> RecallQuery:
-    """Fix the random seed, so that the recall can be repeated."""
-    if query.seed is not None:
-        return query
-    return replace(query, seed=deps.new_id().int % SEEDS if query.blend is BlendMode.MIND else 0)
-
-
-def _score_hits(
-    deps: RetrievalDeps,
-    scope: Scope,
-    query: RecallQuery,
-    searched: SearchResult,
-    *,
-    settings: RetrievalSettings,
-    thresholds: Thresholds,
-) -> list[RecallHit]:
-    """Score every candidate; in mind mode, blend for the agent."""
-    read = searched.read
-    hits = score_candidates(
-        discount_question_repeats(searched.candidates, read.asked.cue.text),
-        read.asked,
-        found=searched.found.arms,
-        settings=settings,
-        thresholds=thresholds,
-        reached=searched.reached,
-    )
-    if query.blend is not BlendMode.MIND:
-        return hits
-    chance = random.Random(query.seed)  # noqa: S311 - no secret; a recall must be repeatable
-    alphas = apply_shifts(cold_start_alphas(read.remembered, settings), read.shifts or NO_SHIFT)
-    return rescore_hits(hits, draw_weights(alphas, chance), feeling=deps.feeling(scope), chance=chance)
 
 
 def _arrange_hits(
@@ -266,7 +225,7 @@ def _build_item(hit: RecallHit, text: str, *, bar: EvidenceThreshold, why: Mappi
 
 
 def _record_metrics(recalled: RecallResult, query: RecallQuery, door: str) -> None:
-    RECALL_SECONDS.labels(query.blend.value).observe(recalled.took)
+    RECALL_SECONDS.observe(recalled.took)
     RECALLS.labels(door, "abstained" if recalled.abstained else "items").inc()
     for what in recalled.degraded:
         RECALL_DEGRADED.labels(what.split()[0]).inc()
@@ -282,9 +241,7 @@ async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> 
     asked = dict(kept["filters"])
     asked |= {name: datetime.fromisoformat(asked[name]) if asked[name] else None for name in MOMENTS}
     asked["exclude"] = [UUID(each) for each in asked["exclude"]]
-    query = parse_recall_query(
-        kept["cue"], now=deps.clock(), blend=kept["blend"], seed=kept["seed"], explain=True, **asked
-    )
+    query = parse_recall_query(kept["cue"], now=deps.clock(), explain=True, **asked)
     now = await recall(deps, scope, query, counts=False)
     then = shown_hits(kept["hits"])
     was = {hit["id"]: hit["position"] for hit in then}

@@ -1,19 +1,16 @@
 """Defines the result of a recall and fits hits into a token budget.
 
 Hits are packed in order: whole if they fit, else in their short form, else skipped; none is cut in the
-middle. Other packages may add items that are not memories, where a person allowed that. These never take the
-place of a memory: they come last, as far as there is room.
+middle.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.ids import Scope
 from festinger.records import record_json
-from festinger.retrieval.query import RecallQuery
 from festinger.text.budget import count_tokens
 
 
@@ -91,24 +88,3 @@ def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[
                 left = None if left is None else left - cost
                 break
     return shown
-
-
-LoadExtras = Callable[[Scope, RecallQuery], Awaitable[Sequence[RecallItem]]]
-"""Returns items of other packages for a query, the most fitting first."""
-
-
-async def null_extras(_place: Scope, _query: RecallQuery) -> Sequence[RecallItem]:
-    """Return nothing, for a wiring with memories only."""
-    return ()
-
-
-def append_extras(recalled: RecallResult, extras: Sequence[RecallItem], query: RecallQuery) -> RecallResult:
-    """Append as many extra items as there is room for."""
-    left = query.limit - len(recalled.items)
-    if not extras or left <= 0:
-        return recalled
-    used = sum(count_tokens(item.text) for item in recalled.items)
-    tokens = None if query.tokens is None else max(0, query.tokens - used)
-    fitting = pack_hits([(item.text, None) for item in extras], tokens=tokens, limit=left)
-    items = tuple(replace(extras[place], text=text) for place, text in fitting)
-    return replace(recalled, items=(*recalled.items, *items), abstained=recalled.abstained and not items)

@@ -24,7 +24,7 @@ from festinger.retrieval.association import AssociationPath, find_associations, 
 from festinger.retrieval.bm25 import TermStatistics, pool_query, quote_term, rarest_terms, rrf_score
 from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector, candidates_from_rows
 from festinger.retrieval.deps import CorpusSize, RetrievalDeps
-from festinger.retrieval.query import BlendMode, ParsedCue, RecallQuery, cue_hash
+from festinger.retrieval.query import ParsedCue, RecallQuery, cue_hash
 from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringContext
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
@@ -84,10 +84,6 @@ class CueLookup:
     open_episode: UUID | None
     has_pieces: bool = True
     """Whether one of its words is part of an identifier."""
-    remembered: int = 0
-    """Memories that the agent sees; counted in mind mode only."""
-    shifts: tuple[float, ...] = ()
-    """What outcomes taught its blend."""
 
 
 def usable_embedder(embedder: Embedder | None) -> Embedder | None:
@@ -110,13 +106,7 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
 
 
 async def look_up_cue(
-    deps: RetrievalDeps,
-    transaction: Transaction,
-    scope: Scope,
-    cue: ParsedCue,
-    *,
-    probe: CueVector | None,
-    by_mind: bool = False,
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, cue: ParsedCue, *, probe: CueVector | None
 ) -> CueLookup:
     rows = await transaction.all(
         Q["read_cue"],
@@ -126,8 +116,6 @@ async def look_up_cue(
         cue=cue.text,
         phrases=list(cue.phrases),
         without=list(cue.without),
-        by_mind=by_mind,
-        mature=deps.terms(scope.space).retrieval.mature_from,
         # The search plan depends on how rare the words are; saying so here saves a round trip.
         then=PlanMode.ANEW,
         looked_at=str(LOOKED_AT),
@@ -150,12 +138,7 @@ async def look_up_cue(
         now=deps.clock(),
     )
     return CueLookup(
-        asked=asked,
-        must=first["must"],
-        open_episode=first["open_episode"],
-        has_pieces=first["has_pieces"],
-        remembered=first["remembered"],
-        shifts=tuple(first["shifts"] or ()),
+        asked=asked, must=first["must"], open_episode=first["open_episode"], has_pieces=first["has_pieces"]
     )
 
 
@@ -187,21 +170,7 @@ async def search_arms(
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
     arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
-    if query.blend is BlendMode.MIND:
-        arms = _prefilter_arms(arms, rows, settings)
     return ArmHits(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
-
-
-def _prefilter_arms(
-    arms: Mapping[str, Sequence[UUID]], rows: Sequence[Mapping[str, Any]], settings: RetrievalSettings
-) -> dict[str, list[UUID]]:
-    """Limit the arms in mind mode, over memories and turns, to the nearest and the most shared words."""
-    most = {VECTOR_ARM: settings.prefilter, WORDS_ARM: settings.arm_size}
-    scores = {(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], row["ref"]): row["score"] or 0.0 for row in rows}
-    return {
-        arm: sorted(arms.get(arm, ()), key=lambda ref: (-scores.get((arm, ref), 0.0), ref))[:number]
-        for arm, number in most.items()
-    }
 
 
 def is_incomplete_search(rows: Sequence[Mapping[str, Any]], chosen: frozenset[str], *, near: int) -> bool:
@@ -280,7 +249,7 @@ def _search_parameters(
         "beside": settings.context_weight,
         "close": CLOSE,
         "arm": settings.arm_size,
-        "near": settings.prefilter if query.blend is BlendMode.MIND else settings.arm_size,
+        "near": settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
@@ -436,7 +405,7 @@ async def _search_without(
     probe = None if VECTOR_ARM in without else probe
     async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
         size = await load_corpus_size(deps, transaction, scope, probe.model) if probe else None
-        read = await look_up_cue(deps, transaction, scope, cue, probe=probe, by_mind=query.blend is BlendMode.MIND)
+        read = await look_up_cue(deps, transaction, scope, cue, probe=probe)
         if query.as_of is not None:
             read = replace(read, asked=replace(read.asked, now=query.as_of))
         if WORDS_ARM in without:
@@ -477,5 +446,5 @@ def _drop_weak_associations(
     """Drop what was only passed on the way and is too weakly associated."""
     searched_for = {ref for refs in found.arms.values() for ref in refs}
     only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
-    kept = set(only_reached) if query.blend is BlendMode.MIND else top_associations(only_reached)
+    kept = top_associations(only_reached)
     return [each for each in candidates if each.ref in searched_for or each.ref in kept]

@@ -63,7 +63,6 @@ from festinger.runtime.retrieval import (
     register_outcomes,
     register_recall,
 )
-from festinger.runtime.review.files import InboxFolderWatcher
 from festinger.runtime.review.webhook import register_webhook
 from festinger.runtime.world import WorldService, build_world, register_world, start_world_sync
 from festinger.settings.keys import value_at
@@ -227,7 +226,6 @@ async def open_app(
                 app.jobs, roaming=settings.now.jobs.workers, shutdown_seconds=settings.now.server.shutdown_seconds
             )
             await stack.enter_async_context(crew)
-            app.background.start(InboxFolderWatcher(app).watch())
         yield app
 
 

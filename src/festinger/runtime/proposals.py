@@ -31,7 +31,7 @@ from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
 from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
-from festinger.proposals.inbox import DIGEST, Sources, send_digest
+from festinger.proposals.inbox import Sources
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.producers import load_muted_until, load_value_scores
@@ -39,7 +39,7 @@ from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
 from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
 from festinger.proposals.sightings.model import Suggestion, detector_producer
-from festinger.proposals.sightings.similarity import REFINGERPRINT, compare_meanings, refingerprint
+from festinger.proposals.sightings.similarity import compare_meanings
 from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
 from festinger.runtime.effects.registry import build_effects
@@ -100,7 +100,6 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
-        entropy=app.tools.entropy,
         thinker=app.model_for(ModelPurpose.SYSTEM2),
         related=find_related_memories,
     )
@@ -201,7 +200,7 @@ def build_inbox(app: "App") -> InboxService:
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
-    """Register the jobs of the inbox and its subscriber."""
+    """Register the jobs of the inbox."""
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -214,22 +213,8 @@ def register_inbox(app: "App", room: InboxService) -> None:
     async def compare_space(_run: JobRun, *, space: str) -> int:
         return (await compare_meanings(deps, SpaceId(space))).suggested
 
-    async def fingerprint_anew(_run: JobRun, *, space: str) -> int:
-        return await refingerprint(deps, SpaceId(space))
-
-    async def profile_changed(transaction: Transaction, event: Event) -> None:
-        if event.payload["key"] == "proposals.profile":
-            for space in app.directory.ids():
-                await deps.ask(transaction, REFINGERPRINT, space=space)
-
-    async def remind_everywhere(_run: JobRun) -> int:
-        return sum([(await send_digest(deps, space)).open for space in app.directory.ids()])
-
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
-    app.jobs.register(REFINGERPRINT, fingerprint_anew, queue=Queue.SLEEP)
-    app.jobs.register(DIGEST, remind_everywhere, queue=Queue.SEND, schedule="proposals.digest_schedule")
-    app.outbox.subscribe("setting_changed", REFINGERPRINT, profile_changed)
 
 
 Look = Callable[[ProposalDeps, Transaction, Event], Awaitable[list[DetectorFinding]]]

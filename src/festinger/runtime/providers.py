@@ -1,4 +1,4 @@
-"""Opens the embedder, reranker and small models that the settings choose.
+"""Opens the embedder and reranker that the settings choose, and the bundled readers.
 
 A chosen one that is unavailable is logged, counted and listed as degraded, and everything that does not need
 it works on; a wrong choice is refused. At a start with workers, memories that the current embedder has not
@@ -23,7 +23,6 @@ from festinger.embedding.registry import is_semantic, open_embedder_or_null
 from festinger.embedding.reranker import Reranker, open_reranker
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import SpaceId
-from festinger.judge.pair_model import OnnxPairModel
 from festinger.judge.pair_reader import PairReader
 from festinger.judge.pair_reader import reader_path as relation_reader
 from festinger.llm.endpoint import AUTO
@@ -38,7 +37,6 @@ from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
 
 if TYPE_CHECKING:
-    from festinger.embedding.pair_classifier import PairClassifier
     from festinger.embedding.trained_encoder import TextClassifier
     from festinger.runtime.app import App
 
@@ -63,9 +61,6 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
-    if (classifier := await _judge_or_none(app, supplies)) is not None:
-        stack.push_async_callback(classifier.close)
-        app.memory.judges.seat(OnnxPairModel(classifier))
 
 
 async def _open_reader(stack: AsyncExitStack, app: "App", layers: Path) -> "TextClassifier | None":
@@ -92,22 +87,6 @@ async def _reranker_or_none(app: "App", supplies: EmbedderOptions) -> Reranker |
         DEGRADED.labels("reranker").inc()
         log.warning("goes on without reranker", reranker=chosen, why=error.message, hint=error.hint)
         app.degraded += ("reranker",)
-        return None
-
-
-async def _judge_or_none(app: "App", supplies: EmbedderOptions) -> "PairClassifier | None":
-    chosen = app.settings.now.judge.model
-    if not chosen:
-        return None
-    # The runtime behind it is large, and loaded only if chosen.
-    from festinger.embedding.pair_classifier import open_pair_classifier
-
-    try:
-        return await open_pair_classifier(chosen, supplies)
-    except (CannotStart, Unavailable) as error:
-        DEGRADED.labels("judge").inc()
-        log.warning("goes on without small judge", judge=chosen, why=error.message, hint=error.hint)
-        app.degraded += ("judge",)
         return None
 
 

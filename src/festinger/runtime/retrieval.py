@@ -1,15 +1,12 @@
-"""Wires retrieval and outcomes into the app, and adds open tasks to recall.
+"""Wires retrieval and outcomes into the app.
 
 Recalls are recorded in the background. Captured exchanges are read for the outcomes of their notes, and
-surfacings without a report expire. An agent may recall open tasks of people as insights, if they match the
-cue and a person allowed it. Nothing is copied: closed or forgotten tasks are not read anymore. Reading a task
-is no permission to do it, and the label says so.
+surfacings without a report expire.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -21,7 +18,6 @@ from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.model import Kind
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
 from festinger.outcomes.capture import CAPTURED, infer_from_exchange, select_with_notes
 from festinger.outcomes.corrections import CORRECT, learn_correction
@@ -30,64 +26,17 @@ from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_
 from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, record_surfacings
-from festinger.proposals.verdicts.tasks import Task, list_tasks, match_tasks
-from festinger.retrieval.agent_blend import HEARD as OUTCOME
-from festinger.retrieval.agent_blend import embed_questions, learn_blends, note_outcome
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.retrieval.index.terms import NonEmptySpaces, count_words, recount_words
 from festinger.retrieval.index.turns import count_parts, index_turns
+from festinger.retrieval.lessons import HEARD as OUTCOME
+from festinger.retrieval.lessons import embed_questions, note_outcome
 from festinger.retrieval.log import prune_recalls
-from festinger.retrieval.query import RecallQuery
-from festinger.retrieval.result import RecallItem
 from festinger.store.pool import Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
-
-
-TASK = "task"
-LABEL = "Open task for a person, not for you: "
-EVEN = 0.5
-"""Confidence and weight of a task, for which there is no evidence."""
-
-
-async def recall_open_tasks(app: "App", scope: Scope, query: RecallQuery) -> Sequence[RecallItem]:
-    """Return the open tasks that match a query; none where agents may not read them."""
-    if not app.settings.for_space(scope.space).proposals.tasks_visible_to_agent or not _may_be_meant(query):
-        return ()
-    found = match_tasks(await list_tasks(app.deciding.office.deps, scope.space), query.cue)
-    trust = app.settings.for_space(scope.space).memory.trusts[Origin.MODEL]
-    return [_item(task, share, trust=trust) for task, share in found if task.id not in query.exclude]
-
-
-def _may_be_meant(query: RecallQuery) -> bool:
-    """Whether a query admits items that have neither a subject nor a validity time."""
-    of_memories = (query.since, query.until, query.subject, query.origins, query.as_of, query.valid_at)
-    is_kind = query.kinds is None or Kind.INSIGHT in query.kinds
-    return is_kind and not query.tags and all(each is None for each in of_memories)
-
-
-def _item(task: Task, share: float, *, trust: float) -> RecallItem:
-    """Build the item of a task. A person approved it; the words are still the proposer's."""
-    return RecallItem(
-        id=task.id,
-        type=TASK,
-        kind=Kind.INSIGHT,
-        text=LABEL + "\n".join(filter(None, (task.title, task.body))),
-        compressed=None,
-        score=share,
-        evidence=share,
-        weak=False,
-        origin=Origin.MODEL,
-        trust=trust,
-        confidence=EVEN,
-        weight=EVEN,
-        event_time=None,
-        learned_at=task.at,
-        disputed=False,
-        source=f"proposal:{task.proposal_id}",
-    )
 
 
 COUNT_WORDS = "count_words"
@@ -139,7 +88,6 @@ def build_recall(app: "App") -> RecallService:
         on_read=app.outcomes.on_read,
         later=app.afterwards.write,
         on_surfaced=on_surfaced,
-        extras=partial(recall_open_tasks, app),
     )
     return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 
@@ -164,7 +112,6 @@ def register_recall(app: "App", room: RecallService) -> None:
 
     async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await learn_blends(deps, space)
             await prune_recalls(deps, space)
 
     async def learn(transaction: Transaction, event: Event) -> None:

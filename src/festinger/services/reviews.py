@@ -16,7 +16,7 @@ from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
 from festinger.proposals.deps import ProposalDeps, ReviewDeps
-from festinger.proposals.gate import InboxStatus, thresholds_for
+from festinger.proposals.gate import InboxStatus
 from festinger.proposals.health import proposal_stats
 from festinger.proposals.inbox import (
     SHOWN,
@@ -46,13 +46,12 @@ from festinger.proposals.producers import is_still_recurring, load_promotion_rat
 from festinger.proposals.promotion import load_inbox_capacity, promote
 from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.model import API, SightingResult, Suggestion
-from festinger.proposals.sightings.similarity import compare_fingerprints
 from festinger.proposals.verdicts import reviewers
 from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide, decide_many
 from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
 from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
-from festinger.proposals.verdicts.reviewers import build_not_authorised, issue_codes, require_reviewer
+from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks
 from festinger.records import to_json
 
@@ -128,7 +127,7 @@ class ReviewService:
             if is_still_recurring(
                 seen_after=each["seen_after"],
                 decided_at=read_moment(each["decided_at"]),
-                bar=thresholds_for(terms, each["scope"]).causes,
+                bar=terms.min_seen_count,
                 now=now,
             )
         ]
@@ -143,11 +142,6 @@ class ReviewService:
         look = await preview_effect(self._office, self.space, card.proposal)
         decided = await load_decisions(self._deps, self.space, id_)
         return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
-
-    async def explain(self, a: UUID, b: UUID) -> Document:
-        """Explain why two proposals are not one."""
-        one, other = await load_card(self._deps, self.space, a), await load_card(self._deps, self.space, b)
-        return _shown(compare_fingerprints(one.proposal, other.proposal).as_json())
 
     async def rate(self) -> Document:
         return (await load_promotion_rate(self._deps, self.space)).as_json()
@@ -265,9 +259,6 @@ class ReviewService:
 
     async def send_away(self, name: str) -> Document:
         return _shown((await reviewers.deactivate_reviewer(self._deps, self.space, name)).as_json())
-
-    async def new_codes(self, name: str) -> Document:
-        return {"reviewer": name, "codes": await issue_codes(self._office, self.space, name)}
 
     async def _reviewer(self) -> str:
         return (await require_reviewer(self._deps, self.space, self.author)).name

@@ -146,7 +146,6 @@ class MemorySettings(SettingsSection):
 
 class JudgeSettings(SettingsSection):
     accept: float = setting_field(0.8, "Confidence from which a judge ends the cascade.", per_space=True, ge=0.5, le=1)
-    model: str = setting_field("", "Small local model that reads two statements at once; empty for none.", restart=True)
     calls_per_hour: int = setting_field(
         1000, "Times an hour that an LLM may be asked about two statements.", per_space=True, ge=0, le=1_000_000
     )

@@ -31,6 +31,21 @@ SHORT_SECRET = 12
 ALIASES = {"write_model_id": "llm.write", "resolve_model_id": "llm.resolve"}
 """Names from the first design that are still accepted."""
 
+REMOVED = frozenset(
+    {
+        "judge.model",
+        "metrics.space_label",
+        "outcomes.surfacing_threshold",
+        "store.cache_mb",
+        *(f"proposals.{name}" for name in ("digest_schedule", "profile", "scopes", "tasks_visible_to_agent")),
+        *(f"proposals.folder.{name}" for name in ("enabled", "path", "scan_seconds", "still_seconds")),
+        *(f"retrieval.actr_{name}" for name in ("decay", "mismatch", "noise", "threshold")),
+        *(f"retrieval.{name}" for name in ("alpha_cold", "alpha_mature", "cold_until", "mature_from", "prefilter")),
+        *(f"retrieval.{name}" for name in ("mutation", "mutation_agents")),
+    }
+)
+"""Settings of earlier versions. They are named as such, since the nearest spelling would mislead."""
+
 MAX_ITEMS = 1000
 
 NOTHING = ("", "~", "null", "none")
@@ -137,6 +152,8 @@ def find_setting(name: str) -> SettingKey:
     if homes:
         listed = ", ".join(f"`{home}`" for home in homes)
         raise UnknownSetting(f"`{name}` is a setting of several sections: {listed}.", key=name)
+    if full in REMOVED:
+        raise UnknownSetting(f"`{full}` is no longer a setting; remove it.", key=full, nearest=None)
     near = nearest_name(full)
     question = f": did you mean `{near}`?" if near else "."
     raise UnknownSetting(f"`{shorten(name)}` is not a setting{question}", key=shorten(name), nearest=near)

@@ -64,9 +64,6 @@ class OutcomesSettings(SettingsSection):
         86_400, "Seconds that a read waits for an outcome.", per_space=True, ge=60, le=2_592_000
     )
     access_log: int = setting_field(100, "Times of access that a memory keeps.", per_space=True, ge=1, le=1000)
-    surfacing_threshold: float = setting_field(
-        0.5, "Strength from which a memory may come up by itself.", per_space=True, ge=-1000, le=1000
-    )
     weight_acted: float = setting_field(1.0, "What acting on a memory adds to its weight.", per_space=True, ge=0, le=10)
     weight_contradicted: float = setting_field(
         0.5, "What contradicting a memory adds against its weight.", per_space=True, ge=0, le=10

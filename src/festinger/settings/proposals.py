@@ -1,8 +1,7 @@
 """Declares the settings of proposals: what a person is asked, and when."""
 
 import re
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, SecretStr, model_validator
@@ -15,46 +14,11 @@ CATEGORIES = (
 
 SLUG = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 SLUG_WORDS = "words of small letters, digits, `_` and `-`, with commas between"
-SCOPE_WORDS = (
-    "a scope with its own bars for each, such as `tools min_seen_count=2 min_age_days=3 promote_max_per_run=1`"
-)
 SUPPRESS_WORDS = "days from 1 to 3650, each as many as those before or more"
 WEBHOOK_WORDS = "addresses with https, or of this machine"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeThresholds:
-    """Thresholds of one scope; none where it follows the defaults."""
-
-    min_seen_count: int | None = None
-    min_age_days: int | None = None
-    promote_max_per_run: int | None = None
-
-
-_BOUNDS = {"min_seen_count": (1, MOST_SEEN), "min_age_days": (0, MOST_DAYS), "promote_max_per_run": (0, MOST_PROMOTED)}
-
-
-def _scope_bars(line: str) -> tuple[str, ScopeThresholds]:
-    scope, *bars = line.split()
-    read: dict[str, int] = {}
-    for bar in bars:
-        name, _, number = bar.partition("=")
-        low, high = _BOUNDS.get(name, (1, 0))
-        if not number.isdecimal() or not low <= int(number) <= high or name in read:
-            raise ValueError(f"must be {SCOPE_WORDS}")
-        read[name] = int(number)
-    if not SLUG.fullmatch(scope) or not read:
-        raise ValueError(f"must be {SCOPE_WORDS}")
-    return scope, ScopeThresholds(**read)
-
-
-def _scopes(lines: tuple[str, ...]) -> tuple[str, ...]:
-    if len({_scope_bars(line)[0] for line in lines}) != len(lines):
-        raise ValueError(f"must be {SCOPE_WORDS}")
-    return lines
 
 
 def _slugs(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -77,7 +41,6 @@ def _safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
     return urls
 
 
-Scopes = Annotated[tuple[str, ...], AfterValidator(_scopes)]
 Slugs = Annotated[tuple[str, ...], AfterValidator(_slugs)]
 RisingDays = Annotated[tuple[int, ...], AfterValidator(_rising_days)]
 SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_safe_urls)]
@@ -121,13 +84,6 @@ class DetectorsSettings(SettingsSection):
     identity: IdentityDetectorSettings = setting_field(IdentityDetectorSettings(), "A memory on its way to identity.")
 
 
-class FolderSettings(SettingsSection):
-    enabled: bool = setting_field(False, "Whether promoted proposals are also files in a folder.")
-    path: str = setting_field("", "The folder; empty for `inbox` in the home.")
-    still_seconds: int = setting_field(2, "Seconds that a file must be still before it is read.", ge=0, le=3600)
-    scan_seconds: int = setting_field(5, "Seconds between two looks at the folder.", ge=1, le=3600)
-
-
 class WebhookSettings(SettingsSection):
     urls: SafeUrls = setting_field((), "Where news of proposals is sent.", allowed=WEBHOOK_WORDS)
     secret: SecretStr | None = setting_field(None, "Secret that signs what is sent and what comes in.")
@@ -135,9 +91,6 @@ class WebhookSettings(SettingsSection):
 
 
 class ProposalsSettings(SettingsSection):
-    profile: Literal["festinger", "compat-course", "compat-agent"] = setting_field(
-        "festinger", "How words are normalised before they are fingerprinted.", per_space=True
-    )
     categories: Slugs = setting_field(
         CATEGORIES, "Categories that a proposal may have.", per_space=True, allowed=SLUG_WORDS
     )
@@ -149,7 +102,6 @@ class ProposalsSettings(SettingsSection):
     max_causes_per_agent_day: int = setting_field(
         3, "Causes of one agent, day and origin that count.", per_space=True, ge=1, le=MOST_SEEN
     )
-    scopes: Scopes = setting_field((), "Bars of single scopes.", per_space=True, allowed=SCOPE_WORDS)
     promote_schedule: Cron = setting_field(
         "0 7 * * *", "Cron line of the job that promotes, in UTC.", allowed=CRON_WORDS
     )
@@ -193,10 +145,7 @@ class ProposalsSettings(SettingsSection):
     max_per_episode: int = setting_field(3, "Changes that it may suggest for one episode.", per_space=True, ge=0, le=20)
     detectors: DetectorsSettings = setting_field(DetectorsSettings(), "Who looks without a model.")
     surface: bool = setting_field(False, "Whether an agent reads what was observed often.", per_space=True)
-    tasks_visible_to_agent: bool = setting_field(False, "Whether an agent may read open tasks.", per_space=True)
-    folder: FolderSettings = setting_field(FolderSettings(), "Proposals as files.")
     webhook: WebhookSettings = setting_field(WebhookSettings(), "Proposals as messages.")
-    digest_schedule: Cron = setting_field("", "Cron line of a reminder; empty for none.", allowed=CRON_WORDS)
     rate_window_days: int = setting_field(
         30, "Days over which the rate of promotion is read.", per_space=True, ge=1, le=MOST_DAYS
     )
@@ -211,7 +160,3 @@ class ProposalsSettings(SettingsSection):
         if self.rate_low > self.rate_high:
             raise ValueError("`proposals.rate_low` must not be above `proposals.rate_high`")
         return self
-
-    def bars_of_scope(self, scope: str) -> ScopeThresholds:
-        """Return the scope's own thresholds."""
-        return dict(map(_scope_bars, self.scopes)).get(scope, ScopeThresholds())

@@ -1,23 +1,8 @@
 """Declares the settings of recall."""
 
-from typing import Annotated, Literal, get_args
-
-from pydantic import AfterValidator
+from typing import Literal
 
 from festinger.settings.section import SettingsSection, setting_field
-
-COMPONENTS = 5
-Five = tuple[float, float, float, float, float]
-Mutation = Literal["count", "strengthen"]
-AGENT_WORDS = "an agent and what holds for it, such as `helper=strengthen`, once for each"
-
-
-def _agents(lines: tuple[str, ...]) -> tuple[str, ...]:
-    told = [line.rpartition("=") for line in lines]
-    agents = {agent for agent, _, _ in told}
-    if "" in agents or len(agents) < len(told) or any(each not in get_args(Mutation) for *_, each in told):
-        raise ValueError(f"must be {AGENT_WORDS}")
-    return lines
 
 
 class RetrievalSettings(SettingsSection):
@@ -62,23 +47,6 @@ class RetrievalSettings(SettingsSection):
     index_tool_turns: bool = setting_field(False, "Whether what tools gave is searched too.", per_space=True)
     rerank_top: int = setting_field(20, "Hits that a reranker reads.", per_space=True, ge=1, le=50)
     rerank_share: float = setting_field(0.6, "Share of the reranker in a score.", per_space=True, ge=0, le=1)
-    actr_decay: float = setting_field(0.5, "How fast an access loses its force.", per_space=True, ge=0.01, le=2)
-    actr_noise: float = setting_field(0.4, "How much chance moves activation.", per_space=True, ge=0, le=5)
-    actr_mismatch: float = setting_field(-1.0, "What a difference costs activation.", per_space=True, ge=-10, le=0)
-    actr_threshold: float = setting_field(
-        0.0, "Activation from which something stays.", per_space=True, ge=-100, le=100
-    )
-    alpha_cold: Five = setting_field(
-        (12.0, 1.0, 0.5, 0.5, 3.0), "How the mind of an agent with few memories blends.", per_space=True
-    )
-    alpha_mature: Five = setting_field(
-        (8.0, 5.0, 0.5, 3.0, 2.0), "How the mind of an agent with many memories blends.", per_space=True
-    )
-    cold_until: int = setting_field(100, "Memories below which an agent has few.", per_space=True, ge=0, le=1_000_000)
-    mature_from: int = setting_field(
-        1000, "Memories from which an agent has many.", per_space=True, ge=1, le=10_000_000
-    )
-    prefilter: int = setting_field(500, "Nearest memories that the mind looks at.", per_space=True, ge=50, le=10_000)
     partners: int = setting_field(50, "Memories at most that one is remembered with.", per_space=True, ge=1, le=1000)
     partners_top: int = setting_field(3, "Partners that one leads on to.", per_space=True, ge=1, le=50)
     co_access_full: int = setting_field(
@@ -86,12 +54,6 @@ class RetrievalSettings(SettingsSection):
     )
     co_access_half_life_days: float = setting_field(
         30, "Days after which having come together counts half.", per_space=True, ge=0.01, le=36_500
-    )
-    mutation: Mutation = setting_field(
-        "count", "Whether recalls are only counted, or move weights a little.", per_space=True
-    )
-    mutation_agents: Annotated[tuple[str, ...], AfterValidator(_agents)] = setting_field(
-        (), "Agents for which `retrieval.mutation` is another.", per_space=True, allowed=AGENT_WORDS
     )
     dormant_below: float = setting_field(
         0.125, "Center of a weight below which a memory sleeps.", per_space=True, ge=0, le=1
@@ -101,8 +63,3 @@ class RetrievalSettings(SettingsSection):
     )
     abstain: bool = setting_field(True, "Whether nothing is told where nothing is relevant.", per_space=True)
     keep_recalls_days: int = setting_field(30, "Days that recalls are kept.", per_space=True, ge=1, le=3650)
-
-    def mutation_of(self, agent: str) -> str:
-        """Return how the recalls of an agent change weights."""
-        told = (line.rpartition("=") for line in self.mutation_agents)
-        return next((how for name, _, how in told if name == agent), self.mutation)

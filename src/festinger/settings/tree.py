@@ -37,7 +37,6 @@ class StoreSettings(SettingsSection):
     )
     backup_schedule: Cron = setting_field("", "Cron line of automatic backups; empty for none.", allowed=CRON_WORDS)
     backup_keep: int = setting_field(7, "Automatic backups that are kept.", ge=1, le=1000)
-    cache_mb: int = setting_field(256, "Memory for all caches of a process.", ge=16, le=65_536)
     disk_warn_mb: int = setting_field(1024, "Free disk space below which `doctor` warns.", ge=0, le=10_000_000)
     disk_stop_mb: int = setting_field(256, "Free disk space below which growing work pauses.", ge=0, le=10_000_000)
 
@@ -121,7 +120,6 @@ class LogSettings(SettingsSection):
 
 class MetricsSettings(SettingsSection):
     enabled: bool = setting_field(True, "Whether `/admin/metrics` answers.")
-    space_label: bool = setting_field(False, "Whether metrics carry the space as a label.", restart=True)
 
 
 class ServerSettings(SettingsSection):

@@ -1,8 +1,6 @@
 """Decides whether a text is worth keeping, or only small talk, a question, transient or an instruction.
 
-In conversation most statements do not last: they concern the moment, or are hypothetical, fictional or
-quoted. They are recognized by sentence form and short lists; what a person explicitly asks to keep is kept
-anyway. A page or tool result written to instruct an agent may be true and still must not be kept as if
+Small talk is recognized by sentence form and short lists. A page or tool result written to instruct an agent may be true and still must not be kept as if
 somebody had said it. It is recognized by the grammar of addressing a machine, by commands to act on things,
 and in an informative text by a sentence that sets a task to nobody. Talk about orders does not count: the
 verb of an order begins a clause.
@@ -13,7 +11,6 @@ from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
-from festinger.text.assertion import SUPPOSING
 from festinger.text.normalize import fold
 from festinger.text.words import LISTS, load_words, split_into_sentences
 
@@ -66,69 +63,6 @@ def _phrases(name: str) -> frozenset[str]:
 @cache
 def _any_of(name: str) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_phrases(name)))) + r")\b")
-
-
-_WORD = re.compile(r"[a-z']+")
-_QUOTATION = re.compile(r"""["«][^"«»\s]*+(?:\s[^"«»\s]*+){2,}+["»]""")
-"""Three words or more in quotation marks: not a title or a name, but what somebody said."""
-_IN_A_WHILE = re.compile(
-    r"\b(?:in|for|within) (?:a|an|one|two|three|five|ten|twenty|\d+) (?:few )?(?:second|minute|hour)s?\b|\bnow$"
-)
-_ABOUT_TO = re.compile(
-    r"^(?:i|we)(?:'ll| will| am going to|'m going to| are going to|'re going to| am about to|'m just|'m off)\b"
-)
-_WHEREABOUTS = re.compile(r"^(?:i|we)(?: am|'m| are|'re) (?:in|at|on|near|inside|outside|back|here|there)\b")
-_AT_HAND = re.compile(
-    r"^(?:it|this|that|these|those|there)\b|^the (?:other|first|second|third|last|next|previous|old|new) "
-    r"|\b(?:looks?|sounds?|seems?|feels?|reads?) (?!like a\b|after\b)\w+"
-)
-_OPINION = re.compile(
-    r"^(?:sorry|hmm|well|oh|ha)?[, ]*i(?:'m| am)? (?:think|guess|hope|mean|meant|wonder|suppose|believe|doubt|wish)\b"
-)
-
-
-def is_lasting(text: str) -> bool:
-    """Return whether it is stated as a fact that holds beyond the moment."""
-    plain = fold(text)
-    return not (_is_of_the_moment(plain) or _is_not_said(plain))
-
-
-def _is_of_the_moment(plain: str) -> bool:
-    forms = (_IN_A_WHILE, _ABOUT_TO, _WHEREABOUTS, _AT_HAND, _OPINION)
-    return _moments().search(plain) is not None or any(form.search(plain) for form in forms)
-
-
-def _is_not_said(plain: str) -> bool:
-    said = set(_WORD.findall(plain))
-    return bool(
-        said & SUPPOSING
-        or _QUOTATION.search(plain)
-        or _hearsay().search(plain)
-        or _fiction().search(plain)
-        or plain.startswith(">")
-    )
-
-
-@cache
-def _moments() -> re.Pattern[str]:
-    lines = (LISTS / "moments.txt").read_text(encoding="utf-8").splitlines()
-    listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, listed)) + r")\b")
-
-
-@cache
-def _hearsay() -> re.Pattern[str]:
-    """Match what somebody else says (`my neighbor claims that …`), not what the speaker said or decided."""
-    verbs = "|".join(sorted(load_words("sayings")))
-    return re.compile(rf"^(?!i\b|we\b)(?:[^\s,]+ ){{1,5}}(?:{verbs})(?: that\b|:)")
-
-
-@cache
-def _fiction() -> re.Pattern[str]:
-    works = "|".join(sorted(load_words("fictions")))
-    return re.compile(
-        rf"\bin (?:the|this|that|a|an|my|his|her|our|their|your) (?:\w+ )?(?:{works})\b|^the (?:{works}) (?:says|tells|is about)\b"
-    )
 
 
 def strip_lead_in(text: str) -> str:

@@ -1,6 +1,6 @@
 """Erases knowledge for good, closes conflicts of withdrawn memories, and tidies spaces at night.
 
-Erasure goes by concept, edge, message or session: the edges that nobody else stated, their causes, history,
+Erasure goes by edge, message or session: the edges that nobody else stated, their causes, history,
 conflicts, quarantine, aliases and sentences, and words left without any. What others stated too stays,
 without the erased causes. A tombstone records when, by whom and how much, and nothing of the content.
 Conflicts of a forgotten memory are erased; those of a withdrawn one are closed and can be reopened. Tidying
@@ -70,10 +70,10 @@ class _WorldErasure:
         for row in gone:
             await rebase_conflicts(self.change, row["id"], row["dim_id"])
 
-    async def erase_quarantine(self, token: str | None) -> None:
-        """Erase quarantined statements that have no votes left, or that name the word."""
+    async def erase_quarantine(self) -> None:
+        """Erase quarantined statements that have no votes left."""
         change = self.change
-        gone = await change.all("erase_voiceless_quarantine", token=token)
+        gone = await change.all("erase_voiceless_quarantine")
         self.others += len(gone)
         rows = await load_concept_rows(
             change.transaction, change.space, {name for row in gone for name in row.values()}
@@ -104,23 +104,6 @@ class _WorldErasure:
             others=self.others,
         )
         return WorldForgetResult(edges=self.edges, causes=self.causes, others=self.others)
-
-
-async def forget_concept(deps: WorldDeps, space: SpaceId, token: str, *, by: str) -> WorldForgetResult:
-    """Erase a word and everything stated with it."""
-    async with open_change(deps, space, by=by, patient=True) as change:
-        rows = await load_concept_rows(change.transaction, space, [token])
-        if token not in rows:
-            raise NoSuchConcept(f"There is no concept `{token[:64]}`.")
-        concept = rows[token].id
-        found = await change.transaction.all(Q["triples_of_concept"], space=space, concept=concept)
-        erasing = _WorldErasure(change=change, touched={concept})
-        await erasing.erase_triples([_triple(row) for row in found])
-        erasing.others += await erasing.run("erase_sentences", session=None, message=None, concepts=[concept])
-        erasing.others += await erasing.run("erase_aliases", concepts=[concept])
-        await erasing.erase_quarantine(token)
-        await erasing.erase_words()
-        return await erasing.bury("concept")
 
 
 async def forget_edge(
@@ -163,7 +146,7 @@ async def _forget_said(
         erasing.others += await erasing.run("erase_sentences", **who, concepts=[])
         erasing.others += await erasing.run("erase_waiting_cues", **who)
         erasing.others += await erasing.run("erase_quarantine_causes", **who)
-        await erasing.erase_quarantine(None)
+        await erasing.erase_quarantine()
         if session:
             erasing.others += await erasing.run("erase_session_marks", session=session)
             erasing.others += await erasing.run("erase_outcomes", session=session, ids=[], parents=[], dims=[])
@@ -186,7 +169,7 @@ async def forget_withdrawn_triples(
     erasing = _WorldErasure(change=change)
     await erasing.erase_triples(await _uncaused(change, triples))
     erasing.others += await erasing.run("erase_sentences_in", messages=list(messages))
-    await erasing.erase_quarantine(None)
+    await erasing.erase_quarantine()
     await erasing.erase_words()
     done = await erasing.bury("repair")
     await change.finish()

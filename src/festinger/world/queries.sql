@@ -570,46 +570,10 @@ join soas p on p.space_id = u.space_id and p.id = u.parent_id
 join soas d on d.space_id = u.space_id and d.id = u.dim_id
 where u.space_id = %(space)s and c.token = %(concept)s and p.token = %(parent)s and d.token = %(dimension)s;
 
--- name: put_edges
--- Lets many edges stand in free slots, in one go; those that do now.
-insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source, origin, person_stated,
-                 created_at, version)
-select %(space)s, said.id, said.parent_id, said.dim_id, said.is_isa, said.confidence, %(at)s, %(source)s, %(origin)s,
-       %(person_stated)s, %(at)s, %(version)s
-from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[], %(isas)s::boolean[],
-            %(confidences)s::float8[]) as said (id, parent_id, dim_id, is_isa, confidence)
-on conflict do nothing
-returning id, parent_id, dim_id;
-
--- name: keep_many_added
--- Writes down that many edges were added.
-insert into urd_history (space_id, version, n, op, id, parent_id, dim_id, is_isa, confidence, last_confirmed, source,
-                         origin, evidence_count, person_stated, unconfirmed, created_at, reason, by, at)
-select u.space_id, u.version, %(first)s + row_number() over (order by u.id, u.dim_id), 'add', u.id, u.parent_id,
-       u.dim_id, u.is_isa, u.confidence, u.last_confirmed, u.source, u.origin, u.evidence_count, u.person_stated,
-       u.unconfirmed, u.created_at, 'stated', %(by)s, %(at)s
-from urd u
-where u.space_id = %(space)s and u.version = %(version)s and u.id = any(%(ids)s) and u.id <> u.parent_id;
-
--- name: add_causes
--- Notes who said many triples.
-insert into urd_cause (space_id, id, parent_id, dim_id, agent, session_id, day, origin, at, is_isa, confidence, source,
-                       from_quarantine, last_at)
-select %(space)s, said.id, said.parent_id, said.dim_id, %(agent)s, %(session)s, %(day)s, %(origin)s, %(at)s,
-       said.is_isa, said.confidence, %(source)s, false, %(at)s
-from unnest(%(ids)s::bigint[], %(parents)s::bigint[], %(dims)s::bigint[], %(isas)s::boolean[],
-            %(confidences)s::float8[]) as said (id, parent_id, dim_id, is_isa, confidence)
-on conflict do nothing;
-
 -- name: confirm_concepts
 -- Makes many concepts novel.
 update soas set novelty = 1, wanted_at = null
 where space_id = %(space)s and id = any(%(concepts)s) and novelty < 1;
-
--- name: edges_in_dimensions
--- Every edge of some dimensions, for a walk over all of them.
-select id, parent_id, dim_id from urd
-where space_id = %(space)s and dim_id = any(%(dims)s) and id <> parent_id;
 
 -- name: nearest_tokens
 -- Words that begin as this one does.
@@ -716,30 +680,16 @@ delete from cue_quarantine_cause
 where space_id = %(space)s and (session_id = %(session)s or message_id = %(message)s);
 
 -- name: erase_voiceless_quarantine
--- Takes quarantined triples away that nothing speaks for any more, or that name a word.
+-- Takes quarantined triples away that nothing speaks for any more.
 delete from cue_quarantine q
 where q.space_id = %(space)s
-  and (%(token)s in (q.concept, q.parent, q.dim)
-       or not exists (select from cue_quarantine_cause c where c.space_id = %(space)s and c.quarantine_id = q.id))
+  and not exists (select from cue_quarantine_cause c where c.space_id = %(space)s and c.quarantine_id = q.id)
 returning q.concept, q.parent, q.dim;
 
 -- name: erase_session_marks
 -- Takes what was noted about a session away.
 with unheld as (delete from held_session where space_id = %(space)s and session_id = %(session)s)
 delete from session_collision where space_id = %(space)s and session_id = %(session)s;
-
--- name: triples_of_concept
--- Every triple that a concept has any part in, standing or not.
-select id, parent_id, dim_id from urd_cause
-where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id)
-union
-select id, parent_id, dim_id from urd where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id)
-union
-select id, parent_id, dim_id from urd_history where space_id = %(space)s and %(concept)s in (id, parent_id, dim_id);
-
--- name: erase_aliases
--- Takes other names of concepts away.
-delete from alias where space_id = %(space)s and concept_id = any(%(concepts)s);
 
 -- name: erase_bare_tokens
 -- Takes words away of which no edge is left.

@@ -1,20 +1,17 @@
-"""Applies statements that a concept is in a parent, one by one or in bulk.
+"""Applies statements that a concept is in a parent.
 
 One slot, one parent. A free slot takes the edge; the same parent corroborates it; another spelling becomes an
 alias; a weak edge that does not surface gives way; anything else is a conflict and the current edge stays.
-Runs under the write lock and reads the table, so that no two processes can disagree. In bulk, one transaction
-and version writes all words, then in a few statements all edges with free slots and no cycles; the rest is
-applied one by one. Bulk edges emit no single events; the import emits its own.
+Runs under the write lock and reads the table, so that no two processes can disagree.
 """
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
-from festinger.errors import BadFact, RootSlot, SelfParent, TooLarge
-from festinger.ids import Cause, Origin, SpaceId, cause_columns
+from festinger.errors import BadFact, RootSlot, SelfParent
+from festinger.ids import Origin, SpaceId
 from festinger.records import field_values
 from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
@@ -27,7 +24,6 @@ from festinger.world.model import (
     UrdEdge,
     WorldDeps,
     WorldStatement,
-    closes_cycle,
     collision_type,
     confidence_after_corroboration,
     is_replaceable,
@@ -285,135 +281,3 @@ async def emit_edge_event(change: WorldChange, name: str, edge: UrdEdge) -> None
         origin=str(edge.origin),
         version=change.version,
     )
-
-
-MOST_TRIPLES = 100_000
-
-Triple = tuple[int, int, int]
-
-
-@dataclass(slots=True, kw_only=True)
-class BulkStatementResult:
-    added: int = 0
-    corroborated: int = 0
-    conflicts: int = 0
-    refused: list[tuple[WorldStatement, str]] = field(default_factory=list)
-    """Statements that were refused, and why."""
-
-
-async def apply_statements(
-    deps: WorldDeps, space: SpaceId, triples: Sequence[WorldStatement], *, cause: Cause
-) -> BulkStatementResult:
-    """Apply many triples of one cause."""
-    if len(triples) > MOST_TRIPLES:
-        raise TooLarge(f"At most {MOST_TRIPLES} triples can be stated at once; these are {len(triples)}.")
-    done = BulkStatementResult()
-    statements = list(_statable([replace(triple, cause=cause) for triple in triples], done))
-    if statements:
-        async with open_change(deps, space, by=cause.origin.value, cause=cause, patient=True) as change:
-            await _state_all(change, statements, done)
-    return done
-
-
-def _statable(triples: Iterable[WorldStatement], done: BulkStatementResult) -> Iterable[WorldStatement]:
-    for statement in triples:
-        try:
-            check_statement(statement)
-        except BadFact as error:
-            done.refused.append((statement, error.name))
-            continue
-        yield statement
-
-
-async def _state_all(change: WorldChange, statements: Sequence[WorldStatement], done: BulkStatementResult) -> None:
-    names = {name for each in statements for name in (each.concept, each.parent, each.dimension)}
-    rows, _ = await ensure_concepts(change, sorted(names))
-    dims = {each.dimension: rows[each.dimension] for each in statements}
-    await ensure_dimensions(change, dims.values())
-    parents = await _parents(change, [row.id for row in dims.values()])
-    fresh: dict[tuple[int, int], WorldStatement] = {}
-    others: list[WorldStatement] = []
-    for each in statements:
-        concept, parent, dim = _triple(rows, each)
-        is_free = (concept, dim) not in fresh and concept not in parents[dim]
-        if is_free and concept != dim and not closes_cycle(concept, parent, parents[dim].get):
-            parents[dim][concept] = parent
-            fresh[concept, dim] = each
-        else:
-            others.append(each)
-    await _add_many(change, rows, fresh.values())
-    done.added += len(fresh)
-    for each in others:
-        await _state_one(change, each, done)
-
-
-async def _parents(change: WorldChange, dims: Sequence[int]) -> defaultdict[int, dict[int, int]]:
-    """Return the parent of each concept, by dimension."""
-    found: defaultdict[int, dict[int, int]] = defaultdict(dict)
-    for row in await change.all("edges_in_dimensions", dims=list(dims)):
-        found[row["dim_id"]][row["id"]] = row["parent_id"]
-    return found
-
-
-async def _add_many(change: WorldChange, rows: Mapping[str, SoasRow], wanted: Iterable[WorldStatement]) -> None:
-    statements = list(wanted)
-    if not statements:
-        return
-    ids, parents, dims = (list(column) for column in zip(*(_triple(rows, each) for each in statements), strict=True))
-    first = statements[0]
-    triples = {"space": change.space, "ids": ids, "parents": parents, "dims": dims}
-    said_so = {
-        "isas": [each.is_isa for each in statements],
-        "confidences": [each.confidence for each in statements],
-        "source": first.source.value,
-    }
-    await change.transaction.run(
-        Q["put_edges"],
-        **triples,
-        **said_so,
-        origin=first.origin.value,
-        person_stated=first.is_of_person,
-        at=change.now,
-        version=change.version,
-    )
-    because = first.cause
-    await change.transaction.run(Q["add_causes"], **triples, **said_so, **cause_columns(because), at=change.now)
-    await _keep_added(change, ids=ids, dims=dims)
-    await _confirm(change, rows, statements)
-
-
-async def _keep_added(change: WorldChange, *, ids: list[int], dims: list[int]) -> None:
-    await change.run("keep_many_added", ids=ids, first=change.places + len(change.history))
-    change.places += len(ids)
-    for concept, dim in zip(ids, dims, strict=True):
-        change.log(WorldChangeKind.EDGE, concept, dim)
-
-
-async def _confirm(change: WorldChange, rows: Mapping[str, SoasRow], statements: Iterable[WorldStatement]) -> None:
-    zipf, floor = change.terms.common_word_zipf, change.terms.recollection_confidence_floor
-    novel = {
-        rows[each.concept].id
-        for each in statements
-        if is_naming(each, floor=floor) or not change.deps.is_common(each.concept, zipf)
-    }
-    await change.run("confirm_concepts", concepts=list(novel))
-
-
-async def _state_one(change: WorldChange, statement: WorldStatement, done: BulkStatementResult) -> None:
-    try:
-        stated = await apply_statement_in(change, statement)
-    except BadFact as error:
-        done.refused.append((statement, error.name))
-        return
-    if stated.did in (StatementEffect.ADDED, StatementEffect.REPLACED):
-        done.added += 1
-    elif stated.did is StatementEffect.CORROBORATED:
-        done.corroborated += 1
-    elif stated.did is StatementEffect.CONFLICT:
-        done.conflicts += 1
-    else:
-        done.refused.append((statement, stated.did.value))
-
-
-def _triple(rows: Mapping[str, SoasRow], statement: WorldStatement) -> Triple:
-    return rows[statement.concept].id, rows[statement.parent].id, rows[statement.dimension].id

@@ -62,8 +62,6 @@ class WorldChange:
     cause: Cause | None = None
     changed: dict[tuple[WorldChangeKind, int | None, int | None], None] = field(default_factory=dict)
     history: list[dict[str, Any]] = field(default_factory=list)
-    places: int = 0
-    """History numbers used other than by `keep`."""
 
     def log(self, kind: WorldChangeKind, concept: int | None, dim: int | None = None) -> None:
         """Have the other processes reload this."""
@@ -72,7 +70,7 @@ class WorldChange:
     def keep(self, op: EdgeOp, edge: UrdEdge, *, reason: str, conflict: UUID | None = None) -> None:
         """Record in the history what happens to an edge."""
         self.log(WorldChangeKind.EDGE, edge.id, edge.dim_id)
-        row = edge._asdict() | {"version": self.version, "n": self.places + len(self.history) + 1, "op": op.value}
+        row = edge._asdict() | {"version": self.version, "n": len(self.history) + 1, "op": op.value}
         row |= {"reason": reason, "conflict": conflict, "by": self.by, "at": self.now, "space": self.space}
         self.history.append(row | {"created_at": edge.created_at or self.now})
 

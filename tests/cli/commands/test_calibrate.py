@@ -61,7 +61,7 @@ def test_calibrating_proposes_the_same_thresholds_each_time_and_changes_nothing(
     assert first == second
     assert first["pairs"] == 120
     assert set(first["thresholds"]) == {"same", "check"}
-    assert [why.partition(":")[0] for why in first["left"]] == ["subject", "censor", "opposition"]
+    assert [why.partition(":")[0] for why in first["left"]] == ["subject", "censor"]
     assert first["thresholds"]["check"]["new"] is not None
     assert len(first["curve"]) == 21
     assert not (shell.home / "festinger" / "profiles.toml").exists()
@@ -100,7 +100,7 @@ def test_people_read_old_and_new_what_both_do_and_the_curve(shell: Shell):
 def test_without_a_file_the_bundled_pairs_measure_every_threshold(shell: Shell):
     told = shell("calibrate", "--embedder", "hashed:", "--json").json
 
-    assert set(told["thresholds"]) == {"same", "check", "subject", "censor", "opposition"}
+    assert set(told["thresholds"]) == {"same", "check", "subject", "censor"}
     assert told["left"] == []
     for name in ("same", "check", "subject", "censor"):
         found = told["thresholds"][name]
@@ -140,23 +140,3 @@ def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path
     assert installed.threshold(Threshold.SAME) is None
     assert installed.dimensions == 384
     assert installed.threshold(Threshold.NOVEL) == bundled_profiles()[name].threshold(Threshold.NOVEL)
-
-
-@pytest.mark.requirement("J-06")
-def test_with_negations_the_direction_is_learnt_or_turned_off_and_said(shell: Shell):
-    (shell.home / "festinger").mkdir(exist_ok=True)
-    file = pairs_file(shell.home)
-    chance = random.Random(8)
-    near = [" ".join(chance.sample(WORDS, 9)) for _ in range(240)]
-    denied = [{"a": text, "b": f"{text} not", "label": "negation"} for text in near[:120]]
-    kept = [{"a": text, "b": f"{text} {chance.choice(WORDS)}", "label": "same"} for text in near[120:]]
-    with file.open("a") as lines:
-        lines.writelines(json.dumps(each) + "\n" for each in [*denied, *kept])
-
-    told = shell("calibrate", "--embedder", "hashed:", "--data", str(file), "--save", "--json").json
-    profile = measured_profiles(shell.home / "festinger" / "profiles.toml")[told["embedder"]]
-
-    reading = profile.readings[Threshold.OPPOSITION]
-    assert told["thresholds"]["opposition"]["new"] == reading.value
-    assert "held-out precision" in reading.how
-    assert (reading.value is None) == ("turned off" in reading.how) == (profile.direction == ())

@@ -300,20 +300,6 @@ def test_other_subjects_are_other_statements():
     assert (found.relation, found.confidence) == (Relation.UNRELATED, 0.9)
 
 
-def test_vectors_that_hint_at_a_negation_send_the_pair_on_and_decide_nothing():
-    features = PairFeatures(similarity=0.8, bars=SimilarityBars(same=0.95, check=0.85, opposition=0.3), opposition=-0.4)
-    old, new = (
-        JudgeStatement(text="pipelines feel brisk", order=1),
-        JudgeStatement(text="pipelines seem leaden", order=2),
-    )
-
-    hinted = judge(old, new, features)
-    quiet = judge(old, new, PairFeatures(similarity=0.8, bars=features.bars, opposition=0.1))
-
-    assert (hinted.relation, hinted.final) == (Relation.UNSURE, False)
-    assert quiet.relation is Relation.UNRELATED
-
-
 TEXTS = st.one_of(
     st.text(max_size=80),
     st.lists(

@@ -3,19 +3,61 @@
 import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.proposals.channels.test_file import LOOK, card
 from tests.proposals.detectors.finding import event
 from tests.proposals.verdicts.test_rules import proposal
 
 from festinger.errors import BadSignature
+from festinger.ids import Origin
 from festinger.proposals.channels.webhook import build_headers, build_message, hash_url, sign_body, verify_signature
+from festinger.proposals.gate import InboxStatus, Ripeness, RipenessResult
+from festinger.proposals.inbox import ProposalCard
+from festinger.proposals.model import Proposal
+from festinger.proposals.sightings.model import sighting_of
+from festinger.proposals.verdicts.effects import EffectPreview
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SECRET = "a secret of both sides"
+LOOK = EffectPreview(says="Makes a task for a person; nothing else changes.")
+
+
+def card(of: Proposal, **more: Any) -> ProposalCard:
+    seen = sighting_of(
+        {
+            "id": UUID(int=5),
+            "proposal_id": of.id,
+            "agent_id": "default",
+            "session_id": "s1",
+            "day": NOW.date(),
+            "origin": Origin.TOOL.value,
+            "producer": "reflection",
+            "text": "Retry it\u202e now",
+            "why": "",
+            "how": "",
+            "evidence": {"episodes": ["e-1"], "turns": ["t-1", "t-2"]},
+            "reflection_id": None,
+            "source_id": "x",
+            "times": 4,
+            "at": NOW,
+            "last_at": NOW,
+            "counted": True,
+            "uncounted_because": None,
+        }
+    )
+    given: dict[str, Any] = {
+        "reading": RipenessResult(ripeness=Ripeness.RIPE, age_days=8, missing=""),
+        "standing": InboxStatus.OPEN,
+        "sightings": (seen,),
+        "wordings": (),
+        "pairs": (),
+        "is_untrusted": True,
+    }
+    return ProposalCard(proposal=of, **given | more)
 
 
 @pytest.mark.requirement("H-82")

@@ -7,24 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proposals.sightings.fingerprint import (
-    AGENT_STOPWORDS,
-    COURSE_STOPWORDS,
-    STOPWORDS,
-    FingerprintProfile,
-    compute_fingerprint,
-    normalise,
-)
-
-COURSE, AGENT = FingerprintProfile.COMPAT_COURSE, FingerprintProfile.COMPAT_AGENT
+from festinger.proposals.sightings.fingerprint import STOPWORDS, compute_fingerprint, normalise
 
 VECTORS = [
-    ("reliability", "tools", "Add a retry budget for Elasticsearch queries", "c9f0e3b965da5167", "5251c2cbaaff0045"),
-    ("ux", "tools", "Add a progress bar for long tool calls", "9ba0a61ea162aab0", "a8d45a7e975cd704"),
-    ("cost", "llm_client", "Lower the summarizer temperature", "9438acf3ad8187a2", "9438acf3ad8187a2"),
-    ("performance", "tools", "Parallelize the health probe", "f08fc2c3adc235e6", "f08fc2c3adc235e6"),
-    ("reliability", "llm_client", "Add retry logic", "c925cdb80c13e200", "b201e93b523e0077"),
-    ("reliability", "tools", "Retry the failed query", "2deb88e485a55dce", "2deb88e485a55dce"),
+    ("reliability", "tools", "Add a retry budget for Elasticsearch queries", "c9f0e3b965da5167"),
+    ("ux", "tools", "Add a progress bar for long tool calls", "9ba0a61ea162aab0"),
+    ("cost", "llm_client", "Lower the summarizer temperature", "9438acf3ad8187a2"),
+    ("performance", "tools", "Parallelize the health probe", "f08fc2c3adc235e6"),
+    ("reliability", "llm_client", "Add retry logic", "c925cdb80c13e200"),
+    ("reliability", "tools", "Retry the failed query", "2deb88e485a55dce"),
 ]  # fmt: skip
 
 SEVEN = [
@@ -47,38 +38,27 @@ PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), 
 )
 
 
-def print_of(category: str, scope: str, text: str, profile: FingerprintProfile = FingerprintProfile.FESTINGER) -> str:
-    return compute_fingerprint(category=category, scope=scope, normalised=normalise(text, profile))
+def print_of(category: str, scope: str, text: str) -> str:
+    return compute_fingerprint(category=category, scope=scope, normalised=normalise(text))
 
 
-@pytest.mark.requirement("H-05")
-def test_the_stopwords_are_as_many_as_the_profiles_say():
-    assert (len(STOPWORDS), len(COURSE_STOPWORDS), len(AGENT_STOPWORDS)) == (19, 20, 42)
+def test_the_stopwords_are_as_many_as_the_specification_lists():
+    assert len(STOPWORDS) == 19
 
 
-@pytest.mark.requirement("H-05")
 @pytest.mark.requirement("H-01")
-@pytest.mark.parametrize(("category", "scope", "text", "ours", "agents"), VECTORS)
-def test_the_reference_vectors_hold(category: str, scope: str, text: str, ours: str, agents: str):
+@pytest.mark.parametrize(("category", "scope", "text", "ours"), VECTORS)
+def test_the_reference_vectors_hold(category: str, scope: str, text: str, ours: str):
     assert print_of(category, scope, text) == ours
-    assert print_of(category, scope, text, COURSE) == ours
-    assert print_of(category, scope, text, AGENT) == agents
 
 
-@pytest.mark.requirement("H-05")
 @pytest.mark.requirement("H-03")
-def test_the_profiles_part_where_something_is_denied():
-    text = "Do not retry the failed query"
-
-    assert print_of("reliability", "tools", text) == "e2fd6755b778ee8d"
-    assert print_of("reliability", "tools", text, COURSE) == "fb75aa2ad0461807"
-    assert print_of("reliability", "tools", text, AGENT) == "2deb88e485a55dce"
+def test_what_is_denied_is_another_proposal():
+    assert print_of("reliability", "tools", "Do not retry the failed query") == "e2fd6755b778ee8d"
 
 
-@pytest.mark.requirement("H-05")
-@pytest.mark.parametrize(("profile", "distinct"), [(FingerprintProfile.FESTINGER, 4), (COURSE, 4), (AGENT, 6)])
-def test_seven_reflections_give_as_many_proposals_as_the_profile_says(profile: FingerprintProfile, distinct: int):
-    assert len({print_of(*each, profile) for each in SEVEN}) == distinct
+def test_seven_reflections_give_four_proposals():
+    assert len({print_of(*each) for each in SEVEN}) == 4
 
 
 @pytest.mark.requirement("H-01")
@@ -125,7 +105,7 @@ def test_order_case_and_small_words_never_matter(words: list[str], seed: int):
 @pytest.mark.requirement("H-02")
 @given(words=PLAIN)
 def test_plain_text_hashes_as_in_the_reference(words: list[str]):
-    assert normalise(" ".join(words)) == normalise(" ".join(words), COURSE)
+    assert normalise(" ".join(words)) == " ".join(sorted(set(words) - STOPWORDS))
 
 
 @given(text=st.text(max_size=80))
@@ -206,7 +186,6 @@ def test_nothing_is_left_of_text_that_says_nothing(text: str):
 
 
 @pytest.mark.requirement("H-07")
-@pytest.mark.parametrize("profile", list(FingerprintProfile))
-def test_hidden_characters_do_not_make_another_proposal(profile: FingerprintProfile):
-    assert normalise("Re\u200btry\u202e the\x07 query\ufeff", profile) == normalise("Retry the query", profile)
-    assert normalise("Retry\nthe\tquery", profile) == normalise("Retry the query", profile)
+def test_hidden_characters_do_not_make_another_proposal():
+    assert normalise("Re\u200btry\u202e the\x07 query\ufeff") == normalise("Retry the query")
+    assert normalise("Retry\nthe\tquery") == normalise("Retry the query")

@@ -151,9 +151,7 @@ async def test_an_approval_with_edits_applies_the_persons_words_and_keeps_the_fi
     assert done.verdict.fields["edits"] == edits
 
 
-@pytest.mark.parametrize(
-    "channel", [ReviewChannel.API, ReviewChannel.LIBRARY, ReviewChannel.WEBHOOK, ReviewChannel.FOLDER], ids=str
-)
+@pytest.mark.parametrize("channel", [ReviewChannel.API, ReviewChannel.LIBRARY, ReviewChannel.WEBHOOK], ids=str)
 async def test_a_verdict_of_nobody_known_is_kept_and_never_acted_on(store: Store, channel: ReviewChannel):
     court = Court(store)
     proposal = await court.promoted()

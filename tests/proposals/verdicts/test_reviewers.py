@@ -5,16 +5,8 @@ from tests.proposals.hearing import ADA, Court
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import MAIN_SPACE, SpaceId
-from festinger.proposals.model import Author, IdentityProof, ProposalType, ReviewChannel, VerdictKind
-from festinger.proposals.verdicts.reviewers import (
-    CODES,
-    add_reviewer,
-    deactivate_reviewer,
-    hash_code,
-    issue_codes,
-    list_reviewers,
-    require_reviewer,
-)
+from festinger.proposals.model import Author, IdentityProof
+from festinger.proposals.verdicts.reviewers import add_reviewer, deactivate_reviewer, list_reviewers, require_reviewer
 from festinger.store.pool import Store
 
 
@@ -79,43 +71,6 @@ async def test_the_verdict_of_somebody_who_was_sent_away_no_longer_counts(store:
     await add_reviewer(court.deps, MAIN_SPACE, "Ada")
 
     assert (await court.decide(proposal)).result == "applied"
-
-
-async def test_codes_are_shown_once_kept_as_hashes_and_replaced_by_the_next(store: Store):
-    court = Court(store)
-    await add_reviewer(court.deps, MAIN_SPACE, "Ada")
-
-    first, second = [await issue_codes(court.office, MAIN_SPACE, "Ada") for _ in range(2)]
-
-    (found,) = await list_reviewers(court.deps, MAIN_SPACE)
-    assert len(set(first) | set(second)) == 2 * CODES
-    assert list(found.codes) == [hash_code(code) for code in second]
-    assert found.as_json()["codes"] == CODES
-    assert second[0] not in repr(found)
-
-
-def test_a_code_is_known_however_a_person_copies_it():
-    assert hash_code("abcd efgh-ijkl") == hash_code("ABCD-EFGH-IJKL")
-
-
-async def test_a_file_needs_a_code_for_what_changes_behaviour_and_each_code_is_good_once(store: Store):
-    court = Court(store)
-    await add_reviewer(court.deps, MAIN_SPACE, "Ada")
-    code, *_ = await issue_codes(court.office, MAIN_SPACE, "Ada")
-    one = await court.promoted(type=ProposalType.CENSOR_ESCALATION)
-    two = await court.promoted("Block the deploy", type=ProposalType.CENSOR_RULE)
-    advice = await court.promoted("Show a progress bar")
-    named = Author(name="Ada", proof=IdentityProof.NAMED)
-    signed = Author(name="Ada", proof=IdentityProof.NAMED, code=code)
-
-    with pytest.raises(NotAuthorised):
-        await court.decide(one, author=named, channel=ReviewChannel.FOLDER)
-    assert (await court.decide(one, author=signed, channel=ReviewChannel.FOLDER)).result == "applied"
-    with pytest.raises(NotAuthorised):
-        await court.decide(two, author=signed, channel=ReviewChannel.FOLDER)
-    assert (
-        await court.decide(advice, VerdictKind.REJECT, author=named, channel=ReviewChannel.FOLDER)
-    ).result == "rejected"
 
 
 async def test_a_reviewer_has_a_name_and_is_known_by_what_channels_prove(store: Store):

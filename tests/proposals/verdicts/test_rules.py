@@ -32,7 +32,6 @@ from festinger.proposals.model import (
     VerdictResult,
     parse_verdict_kind,
 )
-from festinger.proposals.sightings.fingerprint import FingerprintProfile
 from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.proposals.verdicts.rules import (
     require_complete,
@@ -57,7 +56,6 @@ def proposal(state: ProposalState = ProposalState.PROMOTED, **more: Any) -> Prop
         "space_id": MAIN_SPACE,
         "id": ONE,
         "fingerprint": "f",
-        "profile": FingerprintProfile.FESTINGER,
         "normalised": "retry",
         "category": "reliability",
         "scope": "tools",

@@ -108,21 +108,6 @@ async def test_a_card_shows_what_is_there_who_said_it_and_what_a_yes_would_do(da
         assert got.headers["etag"] == f'"{card["version"]}"'
 
 
-@pytest.mark.requirement("H-06")
-async def test_two_proposals_are_held_against_each_other_with_the_reason_why_they_are_not_one(
-    database_url: str, tmp_path: Path
-):
-    async with inbox(database_url, tmp_path) as at:
-        one = (await at.sight("Add retry logic")).json["proposal"]["id"]
-        other = (await at.sight("Add retries logic")).json["proposal"]["id"]
-
-        found = (await at.ask("GET", f"/{one}/compare/{other}")).json
-
-        assert (found["a"], found["b"]) == ("logic retry", "logic retries")
-        assert (found["only_a"], found["only_b"]) == (["retry"], ["retries"])
-        assert "knows spellings, not meanings: `retry` and `retries`" in found["why"]
-
-
 @pytest.mark.requirement("H-35", "H-87")
 async def test_the_gate_is_tried_and_then_run(database_url: str, tmp_path: Path):
     async with inbox(database_url, tmp_path) as at:

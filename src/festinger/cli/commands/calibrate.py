@@ -11,7 +11,7 @@ from festinger.cli.context import CommandContext
 from festinger.cli.terminal import Report as Shown
 from festinger.cli.terminal import show_progress
 from festinger.embedding.calibration import Point
-from festinger.embedding.profiles import FILE, CurvePoint, Threshold
+from festinger.embedding.profiles import FILE, CurvePoint
 from festinger.judge.calibration import BUNDLED, Report, ThresholdChange, bundled_examples, read_examples
 from festinger.services.models import CalibrationReport, decided_examples
 from festinger.services.models import calibrate as measured_by
@@ -75,7 +75,7 @@ def _record(measured: CalibrationReport, *, saved: bool) -> dict[str, Any]:
         "embedder": new.name,
         "pairs": measured.examples,
         "auc": round(found.proposal.auc, 4),
-        "thresholds": {**{each.name: _finding_record(each) for each in found.findings}, **_opposition_record(measured)},
+        "thresholds": {each.name: _finding_record(each) for each in found.findings},
         "left": list(found.left),
         "curve": [
             dict(zip(("cosine", "precision", "recall", "false_merges"), point, strict=True)) for point in new.curve
@@ -101,22 +101,11 @@ def _point_record(point: Point | None) -> dict[str, float] | None:
     return {name: round(figure, 4) for name, figure in figures.items()}
 
 
-def _opposition_record(measured: CalibrationReport) -> dict[str, Any]:
-    if measured.found.direction is None:
-        return {}
-    name = Threshold.OPPOSITION
-    said = measured.new.readings[name].how
-    return {name: {"old": measured.old.threshold(name), "new": measured.new.threshold(name), "said": said}}
-
-
 def _text(measured: CalibrationReport) -> Iterator[str]:
     found, new = measured.found, measured.new
     yield f"{new.name}: {measured.examples} pairs, AUC {found.proposal.auc:.4f}"
     for each in found.findings:
         yield from _finding_text(each)
-    if (said := _opposition_record(measured).get(Threshold.OPPOSITION)) is not None:
-        yield f"opposition: {_number(said['old'])} -> {_number(said['new'])}"
-        yield f"  direction of negation: {said['said']}"
     if found.left:
         yield "Not measured, and as it was:"
         yield from (f"  {why}" for why in found.left)

@@ -27,7 +27,6 @@ def register(app: typer.Typer) -> None:
     list_command(group, may_ask_server=True)(list_proposals)
     for name, operation in (
         ("show", show),
-        ("explain", explain),
         ("promote", promote),
         ("propose", propose),
         ("pairs", list_pairs),
@@ -74,23 +73,6 @@ async def show(context: CommandContext, proposal: Id) -> None:
     async with open_client(context) as client:
         card = await client.ask("GET", path_to("proposals", proposal))
     context.show(card, text="\n".join(card_lines(card)))
-
-
-async def explain(context: CommandContext, a: Id, b: Id) -> None:
-    """Why two proposals are not one.
-
-    Example: festinger inbox explain 018f3a5e-7b21 018f3a5e-7b22
-    """
-    async with open_client(context) as client:
-        found = await client.ask("GET", path_to("proposals", a, "compare", b))
-    lines = (
-        f"A: {found['a']}",
-        f"B: {found['b']}",
-        f"only in A: {', '.join(found['only_a']) or '-'}",
-        f"only in B: {', '.join(found['only_b']) or '-'}",
-        found["why"],
-    )
-    context.show(found, text="\n".join(lines))
 
 
 async def promote(

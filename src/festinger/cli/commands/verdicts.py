@@ -35,7 +35,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="reviewer")
     list_command(group, may_ask_server=True)(list_reviewers)
     command(group, "add", may_ask_server=True)(add)
-    command(group, "codes", may_ask_server=True)(make_codes)
     command(group, "off", may_ask_server=True)(remove_reviewer)
 
 
@@ -196,13 +195,12 @@ async def list_reviewers(context: CommandContext) -> None:
             each["name"],
             "yes" if each["active"] else "no",
             ", ".join(f"{proof} {', '.join(known)}" for proof, known in each["identities"].items()),
-            each["codes"],
         )
         for each in found
     )
     context.show(
         found,
-        table=context.table(("name", "decides", "known by", "codes"), rows),
+        table=context.table(("name", "decides", "known by"), rows),
         text="Nobody decided yet. Whoever logs in or shows a reviewer's key becomes one; `festinger reviewer add NAME`.",
     )
 
@@ -218,16 +216,6 @@ async def add(
     async with open_client(context) as client:
         added = await client.ask("POST", path_to("reviewers"), body=body)
     context.show(added, text=f"{added['name']} is a reviewer.")
-
-
-async def make_codes(context: CommandContext, name: Name) -> None:
-    """Ten one-time codes for deciding in files. They are shown this once; those that were left are void.
-
-    Example: festinger reviewer codes Ada
-    """
-    async with open_client(context) as client:
-        made = await client.ask("POST", path_to("reviewers", name, "codes"))
-    context.show(made, text="\n".join(made["codes"]))
 
 
 async def remove_reviewer(context: CommandContext, name: Name) -> None:

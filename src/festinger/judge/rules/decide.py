@@ -368,24 +368,12 @@ def _judge_by_similarity(case: RuleCase) -> Judgement | None:
     similarity, bars = case.features.similarity, case.features.bars
     if similarity is None:
         return None
-    if _has_hidden_negation(case):
-        return None
     is_same = bars.same is not None and similarity >= bars.same
     if is_same and _nothing_parts(case) and not _has_swap(case):
         return case.verdict(Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them.")
     if bars.check is not None and similarity < bars.check:
         return case.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
     return None
-
-
-def _has_hidden_negation(case: RuleCase) -> bool:
-    """Whether the vectors hint at a negation that the words do not show, which the next judge must check."""
-    bar, found = case.features.bars.opposition, case.features.opposition
-    near = case.features.similarity is not None and case.features.similarity >= OPPOSING_FROM
-    return bar is not None and found is not None and abs(found) >= bar and near
-
-
-OPPOSING_FROM = 0.7
 
 
 def _has_swap(case: RuleCase) -> bool:

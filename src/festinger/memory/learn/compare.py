@@ -3,15 +3,11 @@
 Exact and near-exact duplicates are found by hash first, without vectors or judges. Other pairs worth judging
 go to the judges. Subjects limit the effect: a statement about someone else, or about an unknown subject,
 replaces nothing.
-If the embedder's profile has a negation direction, judges also get how far the pair differs along it. Vectors
-have unit length, so the memory's share along the direction and the cosine suffice, and no vector leaves the
-store.
 Quarantine covers tool and document texts that give orders or hide characters, statements that would overturn
 many well-established memories, and bursts from one cause with little trust. Such a memory is stored, but it
 is not recalled, confirms nothing and replaces nothing.
 """
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +17,6 @@ from itertools import islice
 
 import numpy as np
 
-from festinger.embedding.opposition import NEAR
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import AgentId, MemoryId, Origin, SpaceId
@@ -50,42 +45,11 @@ from festinger.memory.learn.candidates import (
 )
 from festinger.memory.learn.statement import LearnRequest, Statement, has_hidden_text
 from festinger.memory.model import Kind, Memory, Status, memory_from_row
-from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
-from festinger.store.vectors import find_nearest
 from festinger.text.hygiene import is_instruction
 
 Q = queries_of("festinger.memory")
-
-
-async def compute_oppositions(
-    deps: MemoryDeps, space: SpaceId, candidates: Sequence[LearnCandidate], vectors: StatementVectors | None
-) -> Mapping[MemoryId, float]:
-    """Return how far each near candidate differs along the negation direction; empty without one."""
-    if vectors is None or vectors.direction is None:
-        return {}
-    near = {
-        each.memory.id: each.similarity
-        for each in candidates
-        if each.similarity is not None and each.similarity >= NEAR
-    }
-    if not near:
-        return {}
-    async with deps.store.transaction() as transaction:
-        rows = await find_nearest(transaction, Q["along"], vectors.direction, space=space, memories=list(near))
-    new = float(
-        np.dot(
-            vectors.compare.vector.to_numpy().astype(np.float64), vectors.direction.vector.to_numpy().astype(np.float64)
-        )
-    )
-    return {row["memory_id"]: opposition_cosine(new, row["along"], similarity=near[row["memory_id"]]) for row in rows}
-
-
-def opposition_cosine(new: float, old: float, *, similarity: float) -> float:
-    """Cosine between the difference of two unit vectors and a direction, from their shares along it."""
-    apart = math.sqrt(max(0.0, 2.0 - 2.0 * similarity))
-    return max(-1.0, min(1.0, (new - old) / apart)) if apart else 0.0
 
 
 MOST_JUDGED = 50
@@ -95,11 +59,11 @@ MOST_ASKED = 10
 
 
 async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
-    """Judge statements against their candidates by people's earlier answers, rules and the small model.
+    """Judge statements against their candidates by people's earlier answers, rules and the reader.
 
     Earlier judgements are loaded once for all. Call outside transactions.
     """
-    paired = [await _build_pairs(deps, space, each) for each in pending]
+    paired = [await _build_pairs(deps, each) for each in pending]
     judgements = iter(await deps.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
     return [
         replace(
@@ -113,23 +77,12 @@ async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMem
     ]
 
 
-async def _build_pairs(
-    deps: MemoryDeps, space: SpaceId, pending: PendingMemory
-) -> list[tuple[LearnCandidate, StatementPair]]:
+async def _build_pairs(deps: MemoryDeps, pending: PendingMemory) -> list[tuple[LearnCandidate, StatementPair]]:
     """Build the pairs of a statement that are worth judging."""
     near = _filter_worth_judging(pending, pending.candidates)
     near += _filter_worth_reading(pending, near)
     subjects = await match_subjects(deps, pending.statement, near)
-    opposed = await compute_oppositions(deps, space, near, pending.vectors)
-    return [
-        (
-            each,
-            build_pair(
-                pending, each, same_subject=subjects.get(each.memory.id), opposition=opposed.get(each.memory.id)
-            ),
-        )
-        for each in near
-    ]
+    return [(each, build_pair(pending, each, same_subject=subjects.get(each.memory.id))) for each in near]
 
 
 def compare_by_rules(
@@ -179,9 +132,7 @@ CLOCK_SKEW = timedelta(hours=1)
 """How far the clocks of two writers may differ."""
 
 
-def build_pair(
-    pending: PendingMemory, candidate: LearnCandidate, *, same_subject: bool | None, opposition: float | None = None
-) -> StatementPair:
+def build_pair(pending: PendingMemory, candidate: LearnCandidate, *, same_subject: bool | None) -> StatementPair:
     # What was said before the memory and is heard only now, in an imported conversation, is the older of the two.
     was_said_before = pending.statement.at < candidate.memory.created_at - CLOCK_SKEW
     return StatementPair(
@@ -189,9 +140,7 @@ def build_pair(
         new_ref=pending.ref,
         old=build_judge_statement(candidate.memory),
         new=replace(pending.statement.judge_statement, order=0 if was_said_before else 2),
-        features=PairFeatures(
-            similarity=candidate.similarity, bars=pending.bars, same_subject=same_subject, opposition=opposition
-        ),
+        features=PairFeatures(similarity=candidate.similarity, bars=pending.bars, same_subject=same_subject),
     )
 
 

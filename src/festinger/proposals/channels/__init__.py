@@ -1,1 +1,1 @@
-"""Channels through which people decide beside the console: files and webhooks."""
+"""Channels through which people decide beside the console: webhooks."""

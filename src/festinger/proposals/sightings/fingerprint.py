@@ -2,8 +2,7 @@
 
 Case, word order, repeats and stopwords are dropped; negation, direction and numbers stay, because "retry" and
 "do not retry" must never be one. Fingerprints know spellings, not meanings: `retry` and `retries` differ
-here, and `similarity` may suggest merging them. Two compatibility profiles reproduce earlier systems, for
-comparison and for reading their logs. Hidden characters, which can disguise a text, are dropped before
+here, and `similarity` may suggest merging them. Hidden characters, which can disguise a text, are dropped before
 comparing and shown by code point to people. Judges compare statements by slot and value, which requests lack,
 so here only numbers, negation, antonyms, order and swapped phrases set two apart, and, where they are not very
 near, a judge that takes them for something else than the same. Pure.
@@ -55,21 +54,10 @@ LENGTH = 16
 """Hexadecimal digits of a fingerprint."""
 
 
-class FingerprintProfile(StrEnum):
-    FESTINGER = "festinger"
-    COMPAT_COURSE = "compat-course"
-    COMPAT_AGENT = "compat-agent"
-
-
 STOPWORDS = frozenset({
     "a", "an", "the", "to", "of", "in", "for", "on", "with", "and", "or", "but", "this", "that", "it", "its", "we",
     "our", "add",
 })  # fmt: skip
-COURSE_STOPWORDS = STOPWORDS | {"not"}
-AGENT_STOPWORDS = (STOPWORDS - {"add"}) | {
-    "is", "are", "was", "were", "be", "been", "being", "at", "by", "from", "not", "should", "could", "would", "can",
-    "will", "do", "does", "did", "has", "have", "had", "may", "might",
-}  # fmt: skip
 
 DENYING = frozenset({"not", "no", "never", "nor", "without", "cannot"})
 AUXILIARIES = frozenset({"do", "does", "did"})
@@ -83,8 +71,8 @@ FRAMES = (("from", frozenset({"to"})), ("replace", frozenset({"with", "by"})))
 
 DENIED = "!"
 
+_PLAIN_WORD = re.compile(r"[a-z0-9]+")
 _CONTRACTED = re.compile(r"\b\w++(?<=\wn)['\u2019]t(?!\w)")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,14 +93,15 @@ def compute_fingerprint(*, category: str, scope: str, normalised: str) -> str:
     return sha256(f"{category}:{scope}:{normalised}".encode()).hexdigest()[:LENGTH]
 
 
-def normalise(text: str, profile: FingerprintProfile = FingerprintProfile.FESTINGER) -> str:
+def normalise(text: str) -> str:
     """Return what is left of a text; empty if nothing is."""
-    plain = strip_hidden_chars(text)
-    if profile is FingerprintProfile.COMPAT_COURSE:
-        return _normalise_compatible(plain, COURSE_STOPWORDS)
-    if profile is FingerprintProfile.COMPAT_AGENT:
-        return _normalise_compatible(plain, AGENT_STOPWORDS)
-    return _normalise_folded(fold_text(plain))
+    spoken = list(tokenize(fold_text(strip_hidden_chars(text))))
+    words = _mark_denials(spoken)
+    if not any(word.text for word in words):
+        return ""
+    bag = " ".join(sorted({word.marked for word in words}))
+    tail = [*sorted(set(_directions(spoken, words))), *_numbers(words)]
+    return f"{bag} | {' '.join(tail)}" if tail else bag
 
 
 def normalised_words(normalised: str) -> frozenset[str]:
@@ -120,23 +109,14 @@ def normalised_words(normalised: str) -> frozenset[str]:
     return frozenset(normalised.partition(" | ")[0].split())
 
 
+def topic_words(text: str) -> frozenset[str]:
+    """Return the words that tell what a text is about, whether it asks for that or forbids it."""
+    return frozenset(_PLAIN_WORD.findall(strip_hidden_chars(text).lower())) - STOPWORDS - {"not"}
+
+
 def fold_text(text: str) -> str:
     """Map all forms of the same letters to one."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-
-
-def _normalise_compatible(text: str, stopwords: frozenset[str]) -> str:
-    return " ".join(sorted(set(_ASCII_WORD.findall(text.lower())) - stopwords))
-
-
-def _normalise_folded(text: str) -> str:
-    spoken = list(tokenize(text))
-    words = _mark_denials(spoken)
-    if not any(word.text for word in words):
-        return ""
-    bag = " ".join(sorted({word.marked for word in words}))
-    tail = [*sorted(set(_directions(spoken, words))), *_numbers(words)]
-    return f"{bag} | {' '.join(tail)}" if tail else bag
 
 
 def tokenize(text: str) -> Iterator[str]:

@@ -44,7 +44,6 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.sightings.fingerprint import (
     ComparisonInput,
-    FingerprintProfile,
     PairRelation,
     compute_fingerprint,
     normalise,
@@ -122,20 +121,19 @@ async def record_sighting_in(
     validate_suggestion(suggestion, categories=terms.categories)
     clean = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
     intake = _Intake(deps=deps, transaction=transaction, space=space, suggestion=clean)
-    profile = FingerprintProfile(terms.profile)
-    words = normalise(clean.what, profile)
+    words = normalise(clean.what)
     if reason := refusal_reason(what=clean.what, why=clean.why, how=clean.how, normalised=words):
         return await intake.refuse(reason)
     if of is not None:
         return await intake.add(await lock_proposal(transaction, space, of))
     key = compute_fingerprint(category=clean.category, scope=clean.scope, normalised=words)
     await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
-    rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
+    rows = await transaction.all(Q["find_by_fingerprint"], space=space, fingerprint=key)
     found = next((proposal_of(row) for row in rows if row["normalised"] == words), None)
     if found is None:
         if rows:
             PROPOSALS_COLLISIONS.inc()
-        return await intake.create(fingerprint=key, profile=profile, normalised=words)
+        return await intake.create(fingerprint=key, normalised=words)
     return await intake.add(found)
 
 
@@ -206,7 +204,7 @@ class _Intake:
         suggestion, terms = self.suggestion, self.deps.terms(self.space)
         key = (suggestion.producer, suggestion.category)
         muted_until = await self.deps.muted_until(self.transaction, self.space, key)
-        votes = count_votes(first_votes(suggestion), vote_limits_for(terms, suggestion.scope))
+        votes = count_votes(first_votes(suggestion), vote_limits_for(terms))
         columns = field_values(suggestion) | field_values(votes) | words
         columns |= {name: json.dumps(dict(columns[name])) for name in ("payload", "target")}
         columns |= {"space": self.space, "id": self.deps.new_id(), "at": self.deps.clock()}
@@ -257,7 +255,7 @@ class _Intake:
             )
         family = await load_family(self.transaction, self.space, root.id)
         sessions = await self._sessions_counted(root, family)
-        limits = vote_limits_for(self.deps.terms(self.space), root.scope)
+        limits = vote_limits_for(self.deps.terms(self.space))
         if because is None and is_over_vote_limit(session, sessions, limits):
             because = SightingExclusionReason.FLOOD
         id_, is_again = await self._save(found, because)
@@ -382,8 +380,7 @@ async def list_active_proposals(
 async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
     """Find a proposal of the scope with the same meaning; None if the wording is known or none is found."""
     among = await list_active_proposals(deps, space, scope=suggestion.scope)
-    profile = FingerprintProfile(deps.terms(space).profile)
-    words = normalise(suggestion.what, profile)
+    words = normalise(suggestion.what)
     embedder = usable_embedder(deps)
     if not among or embedder is None or any(each.normalised == words for each in among):
         return None

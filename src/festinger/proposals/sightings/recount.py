@@ -13,7 +13,7 @@ from uuid import UUID
 
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.gate import priority_of, thresholds_for
+from festinger.proposals.gate import priority_of
 from festinger.proposals.model import DECIDED_FOR, Proposal, load_family, proposal_of
 from festinger.records import field_values, row_mapper
 from festinger.settings.proposals import ProposalsSettings
@@ -107,7 +107,7 @@ async def recount(
     family: list[UUID] | None = None,
 ) -> Proposal:
     """Recount the votes of a proposal and its duplicates, and save them; `said` adds to the sightings."""
-    limits = vote_limits_for(deps.terms(space), root.scope)
+    limits = vote_limits_for(deps.terms(space))
     family = family or await load_family(transaction, space, root.id)
     counted = await count_votes_since(transaction, space, family, since=root.counted_since, limits=limits)
     after = VoteTally()
@@ -132,8 +132,8 @@ async def count_votes_since(
     return count_votes(map(vote_group_of, rows), limits)
 
 
-def vote_limits_for(settings: ProposalsSettings, scope: str) -> VoteLimits:
-    return VoteLimits(per_agent_day=settings.max_causes_per_agent_day, min_seen=thresholds_for(settings, scope).causes)
+def vote_limits_for(settings: ProposalsSettings) -> VoteLimits:
+    return VoteLimits(per_agent_day=settings.max_causes_per_agent_day, min_seen=settings.min_seen_count)
 
 
 async def emit_proposal_event(

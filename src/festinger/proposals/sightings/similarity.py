@@ -2,9 +2,7 @@
 
 The second pass compares open and suppressed proposals by their vectors, sends the nearest pairs to the judges
 and stores what they say as suggestions; only a person merges. A new proposal that means the same as a
-rejected one is held. Without an embedder the pass is off and says so. `compare_fingerprints` explains why two
-proposals are not one. When a space changes its profile, undecided proposals get new fingerprints; on a
-collision the pair is suggested, and the younger keeps its old fingerprint until a person decides.
+rejected one is held. Without an embedder the pass is off and says so.
 """
 
 import json
@@ -27,19 +25,8 @@ from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, Simil
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import HoldReason, Proposal, ProposalState, proposal_of
-from festinger.proposals.sightings.fingerprint import (
-    DENIED,
-    ComparisonInput,
-    FingerprintProfile,
-    PairRelation,
-    PairSuggestion,
-    compute_fingerprint,
-    normalise,
-    normalised_words,
-    suggest_relation,
-)
+from festinger.proposals.sightings.fingerprint import ComparisonInput, PairRelation, PairSuggestion, suggest_relation
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject, recount
-from festinger.records import JsonRecord
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import to_halfvec
@@ -286,11 +273,7 @@ def _comparison_input(proposal: Proposal) -> ComparisonInput:
 def judge_thresholds(embedder: Embedder) -> SimilarityBars:
     """Return the similarity thresholds that judges use for this embedder."""
     profile = embedder.profile
-    return SimilarityBars(
-        same=profile.threshold(Threshold.SAME),
-        check=profile.threshold(Threshold.PROPOSAL_SUGGEST),
-        opposition=profile.threshold(Threshold.OPPOSITION),
-    )
+    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.PROPOSAL_SUGGEST))
 
 
 def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:
@@ -306,106 +289,3 @@ def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:
 
 def text_hash(text: str) -> bytes:
     return sha256(text.encode()).digest()
-
-
-ONE = "They are one: nothing tells their words apart."
-DENIES = "One asks for what the other denies, and a denial is never dropped."
-TURNED = "The same words stand in another direction or with other numbers, and that is never dropped."
-ELSEWHERE = "The words are the same, but they are of another category or scope."
-SPELLINGS = (
-    "The fingerprint knows spellings, not meanings: {left} and {right} are different words to it, whether or not they "
-    "mean the same."
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FingerprintComparison(JsonRecord):
-    a: str
-    b: str
-    """The normalized forms."""
-    only_a: tuple[str, ...]
-    only_b: tuple[str, ...]
-    why: str
-
-
-def compare_fingerprints(a: Proposal, b: Proposal) -> FingerprintComparison:
-    """Explain how the fingerprints of two proposals differ."""
-    left, right = normalised_words(a.normalised), normalised_words(b.normalised)
-    only_a, only_b = tuple(sorted(left - right)), tuple(sorted(right - left))
-    is_elsewhere = (a.category, a.scope) != (b.category, b.scope)
-    return FingerprintComparison(
-        a=a.normalised,
-        b=b.normalised,
-        only_a=only_a,
-        only_b=only_b,
-        why=_explain_difference(a.normalised, b.normalised, only_a=only_a, only_b=only_b, is_elsewhere=is_elsewhere),
-    )
-
-
-def _explain_difference(a: str, b: str, *, only_a: tuple[str, ...], only_b: tuple[str, ...], is_elsewhere: bool) -> str:
-    if a == b:
-        return ELSEWHERE if is_elsewhere else ONE
-    bare = ({word.lstrip(DENIED) for word in only} for only in (only_a, only_b))
-    if any(word.startswith(DENIED) for word in (*only_a, *only_b)) and set.intersection(*bare):
-        return DENIES
-    if not only_a and not only_b:
-        return TURNED
-    return SPELLINGS.format(left=_format_words(only_a), right=_format_words(only_b))
-
-
-def _format_words(words: tuple[str, ...]) -> str:
-    return ", ".join(f"`{word}`" for word in words) or "nothing"
-
-
-REFINGERPRINT = "refingerprint_proposals"
-COLLIDES = "They have the same fingerprint under the new profile."
-
-
-async def refingerprint(deps: ProposalDeps, space: SpaceId) -> int:
-    """Recompute fingerprints of open proposals with the present profile; return how many changed."""
-    profile = FingerprintProfile(deps.terms(space).profile)
-    async with deps.store.transaction(patient=True) as transaction:
-        rows = await transaction.all(Q["open_of_other_profiles"], space=space, profile=profile)
-        return sum([await _refingerprint_one(deps, transaction, proposal_of(row), profile) for row in rows])
-
-
-async def _refingerprint_one(
-    deps: ProposalDeps, transaction: Transaction, proposal: Proposal, profile: FingerprintProfile
-) -> bool:
-    words = normalise(proposal.what, profile)
-    key = compute_fingerprint(category=proposal.category, scope=proposal.scope, normalised=words)
-    space = proposal.space_id
-    await transaction.run(Q["lock_fingerprint"], space=space, fingerprint=key)
-    rows = await transaction.all(Q["find_by_fingerprint"], space=space, profile=profile, fingerprint=key)
-    duplicate = next((row["id"] for row in rows if row["normalised"] == words and not row["duplicate_of"]), None)
-    if duplicate is not None:
-        await _suggest_duplicate(deps, transaction, proposal, duplicate)
-        return False
-    payload = {**proposal.payload, "previous_fingerprint": proposal.fingerprint}
-    await transaction.run(
-        Q["put_fingerprint"],
-        space=space,
-        id=proposal.id,
-        profile=profile,
-        normalised=words,
-        fingerprint=key,
-        payload=json.dumps(payload),
-    )
-    return True
-
-
-async def _suggest_duplicate(deps: ProposalDeps, transaction: Transaction, proposal: Proposal, duplicate: UUID) -> None:
-    low, high = sorted((proposal.id, duplicate))
-    await transaction.run(
-        Q["put_pair"],
-        space=proposal.space_id,
-        id=deps.new_id(),
-        a=low,
-        b=high,
-        relation="same",
-        similarity=1.0,
-        embedder="fingerprint",
-        words="",
-        judgement=json.dumps({"why": COLLIDES, "confidence": 1.0, "judge": "fingerprint"}),
-        at=deps.clock(),
-    )

@@ -23,7 +23,6 @@ from festinger.proposals.model import (
     DecideResult,
     Proposal,
     ProposalType,
-    ReviewChannel,
     Verdict,
     VerdictInput,
     VerdictKind,
@@ -37,8 +36,8 @@ from festinger.proposals.pairs import load_opposites
 from festinger.proposals.sightings.fingerprint import to_storable_text
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject
 from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, Afterwards
-from festinger.proposals.verdicts.reviewers import Reviewer, build_not_authorised, find_verified_reviewer, redeem_code
+from festinger.proposals.verdicts.effects import Afterwards
+from festinger.proposals.verdicts.reviewers import build_not_authorised, find_verified_reviewer
 from festinger.proposals.verdicts.rules import (
     MOST_AT_ONCE,
     require_complete,
@@ -137,7 +136,7 @@ async def _find_repeated_verdict(
 async def _save_verdict(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict_input: VerdictInput, proposal: Proposal
 ) -> Verdict:
-    reviewer = await _identify_reviewer(review, transaction, space, verdict_input, proposal)
+    reviewer = await find_verified_reviewer(review.deps, transaction, space, verdict_input.author)
     now = review.deps.clock()
     row = await transaction.one(
         Q["add_verdict"],
@@ -167,17 +166,6 @@ async def _save_verdict(
         channel=verdict.channel,
     )
     return verdict
-
-
-async def _identify_reviewer(
-    review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict_input: VerdictInput, proposal: Proposal
-) -> Reviewer | None:
-    """Identify the author. A name in a file needs a code too for what changes behavior."""
-    found = await find_verified_reviewer(review.deps, transaction, space, verdict_input.author)
-    if found is None or verdict_input.channel is not ReviewChannel.FOLDER:
-        return found
-    has_code = await redeem_code(transaction, space, found, verdict_input.author.code)
-    return found if has_code or proposal.type not in ONE_BY_ONE else None
 
 
 LEFT_ALONE = timedelta(minutes=1)

@@ -1,13 +1,12 @@
-"""Manages reviewers, the people whose verdicts count, and their one-time codes.
+"""Manages reviewers, the people whose verdicts count.
 
 Channels identify a reviewer by a login, a key id, a user of this machine or the name in a signed message. A
 channel that proves the right to decide enrolls a person on the first verdict; a bare name is accepted only
-for an existing reviewer. One-time codes let a person sign a file; they are shown once and stored as hashes.
+for an existing reviewer.
 """
 
 import hashlib
 import json
-from base64 import b32encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +15,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.ids import SpaceId
-from festinger.proposals.deps import ProposalDeps, ReviewDeps
+from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import Author, IdentityProof
 from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
@@ -29,8 +28,6 @@ ENROLLED = frozenset({IdentityProof.LOGIN, IdentityProof.KEY, IdentityProof.UID}
 
 KNOWN_BY_NAME = frozenset({IdentityProof.WEBHOOK, IdentityProof.NAMED})
 
-CODES = 10
-CODE_BYTES = 10
 LONGEST_NAME = 80
 
 
@@ -39,7 +36,6 @@ class Reviewer:
     id: UUID
     name: str
     identities: Mapping[str, Sequence[str]] = field(hash=False)
-    codes: tuple[str, ...] = field(repr=False)
     active: bool
     at: datetime
 
@@ -49,8 +45,7 @@ class Reviewer:
         return author.identity in self.identities.get(author.proof.value, ())
 
     def as_json(self) -> dict[str, Any]:
-        """Serialize for every interface: codes are only counted."""
-        return record_json(self) | {"codes": len(self.codes)}
+        return record_json(self)
 
 
 reviewer_of = row_mapper(Reviewer)
@@ -82,16 +77,6 @@ async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> 
         return await _save_reviewer(deps, transaction, space, found.name, known, found=found, active=False)
 
 
-async def issue_codes(review: ReviewDeps, space: SpaceId, name: str) -> list[str]:
-    """Issue ten one-time codes that replace the remaining ones."""
-    codes = [format_code(review.entropy(CODE_BYTES)) for _ in range(CODES)]
-    async with review.deps.store.transaction() as transaction:
-        found = await _require_by_name(transaction, space, name)
-        hashes = [hash_code(code) for code in codes]
-        await transaction.run(Q["set_codes"], space=space, id=found.id, codes=hashes)
-    return codes
-
-
 async def find_verified_reviewer(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, author: Author
 ) -> Reviewer | None:
@@ -114,30 +99,11 @@ async def require_reviewer(deps: ProposalDeps, space: SpaceId, author: Author) -
     return found
 
 
-async def redeem_code(transaction: Transaction, space: SpaceId, reviewer: Reviewer, code: str) -> bool:
-    """Redeem a code; return whether it was one of the reviewer's. It cannot be used again."""
-    if not code.strip():
-        return False
-    return bool(await transaction.run(Q["burn_code"], space=space, id=reviewer.id, code=hash_code(code)))
-
-
 def build_not_authorised(author: Author) -> NotAuthorised:
     return NotAuthorised(
         f"`{author.name[:80]}` is not known as somebody who decides here.",
         hint="Log in, use a key of role `reviewer`, or have yourself added with `festinger reviewer add`.",
     )
-
-
-def format_code(chance: bytes) -> str:
-    """Format a code that a person can copy by hand."""
-    text = b32encode(chance).decode().rstrip("=")
-    return "-".join(text[place : place + 4] for place in range(0, len(text), 4))
-
-
-def hash_code(code: str) -> str:
-    """Hash a code for storage: 80 random bits need no salt."""
-    plain = "".join(char for char in code.upper() if char.isalnum())
-    return hashlib.sha256(plain.encode()).hexdigest()
 
 
 def validate_name(name: str) -> str:

@@ -4,7 +4,7 @@ Approving plain advice creates a task and changes nothing else; a person does it
 carries one out by itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,6 @@ from festinger.errors import AlreadyDecided, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import Author, ProposalId
-from festinger.proposals.sightings.fingerprint import FingerprintProfile, normalise, normalised_words
 from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, null_follow_up
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.records import JsonRecord, row_mapper
@@ -23,9 +22,6 @@ from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.proposals")
-
-LEAST_SHARE = 0.5
-"""Share of the shorter text's words that the other must contain: single words are too common."""
 
 
 class TaskState(StrEnum):
@@ -67,24 +63,6 @@ async def close_task(
         if found.state is not TaskState.OPEN:
             raise AlreadyDecided(f"This task is {found.state.value} already.", state=found.state.value)
         return await _close(deps, transaction, space, task, by=reviewer.name, state=state)
-
-
-def match_tasks(open_tasks: Iterable[Task], cue: str) -> list[tuple[Task, float]]:
-    """Return the tasks that relate to a cue with their scores, best match first."""
-    asked = _plain_words(cue)
-    shares = [(task, _word_overlap(asked, _plain_words(task.title))) for task in open_tasks]
-    found = [(task, share) for task, share in shares if share >= LEAST_SHARE]
-    return sorted(found, key=lambda each: (-each[1], each[0].at, each[0].id))
-
-
-def _word_overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return how much of the shorter of two texts is in the longer."""
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
-
-
-def _plain_words(text: str) -> frozenset[str]:
-    """Return the words that say what a text is about, whether it asks for that or forbids it."""
-    return normalised_words(normalise(text, FingerprintProfile.COMPAT_AGENT))
 
 
 class AdviceEffect:

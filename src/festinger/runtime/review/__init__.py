@@ -1,1 +1,1 @@
-"""Review channels beside the console: files, webhooks, and the queue of what waits."""
+"""Review channels beside the console: webhooks, and the queue of what waits."""

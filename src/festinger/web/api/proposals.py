@@ -81,9 +81,9 @@ def idempotency_key(call: AdminCall) -> str:
     return key
 
 
-async def find_proposal_id(call: AdminCall, name: str = "id") -> ProposalId:
+async def find_proposal_id(call: AdminCall) -> ProposalId:
     """The proposal that the path names, by its id or a prefix of it."""
-    return await review_of(call).find(call.request.path_params[name])
+    return await review_of(call).find(call.request.path_params["id"])
 
 
 @ROUTES.add("GET", PROPOSALS, AccessScope.READ)
@@ -108,13 +108,6 @@ async def show_proposal(call: AdminCall) -> Response:
     response = json_response(card)
     response.headers["etag"] = f'"{card["version"]}"'
     return response
-
-
-@ROUTES.add("GET", f"{PROPOSALS}/{{id}}/compare/{{other}}", AccessScope.READ)
-async def compare_two(call: AdminCall) -> Response:
-    """Why two proposals are not one."""
-    a, b = await find_proposal_id(call), await find_proposal_id(call, "other")
-    return json_response(await review_of(call).explain(a, b))
 
 
 @ROUTES.add("POST", PROPOSALS, AccessScope.WRITE)

@@ -38,7 +38,6 @@ class RecallApiRequest(ApiInput):
     exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
-    blend: str = "steady"
     explain: bool = False
     session: str | None = None
 

@@ -158,12 +158,6 @@ async def remove_reviewer(call: AdminCall) -> Response:
     return json_response(await review_of(call).send_away(call.request.path_params["name"]))
 
 
-@ROUTES.add("POST", f"{REVIEWERS}/{{name}}/codes", AccessScope.ADMIN)
-async def make_codes(call: AdminCall) -> Response:
-    """Ten one-time codes, shown this once."""
-    return json_response(await review_of(call).new_codes(call.request.path_params["name"]), 201)
-
-
 MAX_MESSAGE = 64 * 1024
 
 

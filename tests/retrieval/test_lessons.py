@@ -10,20 +10,31 @@ from hypothesis import strategies as st
 from tests.jobs.deps import drain, rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
-from tests.retrieval.test_maintenance_due import outcomes_of
 
 from festinger.events.event import Event
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.outcomes.model import Reporter, ReportSource
+from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
 from festinger.outcomes.report import observe_recall
 from festinger.outcomes.surface import record_surfacings
-from festinger.retrieval.agent_blend import HEARD, embed_questions, note_outcome
 from festinger.retrieval.candidate import CueOutcome, matching_outcomes, outcome_bonus
 from festinger.retrieval.index.terms import recount_words
+from festinger.retrieval.lessons import HEARD, embed_questions, note_outcome
 from festinger.retrieval.result import RecallResult
 from festinger.store.pool import Store, Transaction
 
 MOST = 0.25
+
+
+def outcomes_of(mind: Recaller) -> OutcomeDeps:
+    return OutcomeDeps(
+        store=mind.store,
+        outbox=mind.deps.outbox,
+        clock=mind.hands.clock,
+        new_id=mind.deps.new_id,
+        terms=lambda space: mind.searching.terms(space).outcomes,
+        memory=mind.deps,
+        world=mind.deps.world,
+    )
 
 
 def lesson(reward: float, weight: float = 1.0, likeness: float = 1.0) -> CueOutcome:
