@@ -5,7 +5,7 @@ happens in one transaction, together with the items that list it and the mark th
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from uuid import UUID
 
 from festinger.consolidation.ceilings import GOAL_LIKE, WeightAction, find_band, limit_change
@@ -31,6 +31,7 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
+from festinger.observability.metrics import SAFETY_EVENTS
 from festinger.proposals.detectors.detector import finding_to_suggestion
 from festinger.proposals.detectors.patterns import identity_finding
 from festinger.proposals.sightings.intake import record_sighting_in
@@ -176,23 +177,26 @@ async def _move(
 ) -> tuple[UUID | None, Weight]:
     """Change a weight as far as the ceilings allow; return the change and the weight."""
     causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, CauseSpan())
-    raised = await transaction.one(Q["raised"], space=context.space, agent=context.agent, id=held.id, least=GOAL_LIKE)
+    of = {"space": context.space, "agent": context.agent, "id": held.id, "least": GOAL_LIKE}
+    raised = await transaction.one(Q["raised"], **of, by=context.by, since=context.night.started_at)
     action = WeightAction(
         before=held.weight,
         after=wanted,
         causes=causes.count,
         confidence=held.confidence,
-        moved=context.moved.get(held.id, 0.0),
-        changes=context.changes,
+        moved=held.weight.center - raised["center"],
+        changes=raised["changes"],
         goals=tuple(raised["goals"]),
         nights=raised["nights"],
     )
     allowed, events = limit_change(action, context.shadow)
-    context.events += [(held.id, event) for event in events]
+    for event in events:
+        stopped = {"space": context.space, "night": context.night.id, "memory": held.id, **asdict(event)}
+        new, at = context.deps.memory.new_uuid(), context.deps.memory.clock()
+        await transaction.run(Q["put_safety_event"], id=new, at=at, **stopped)
+        SAFETY_EVENTS.labels(event.ceiling.value).inc()
     if allowed == held.weight:
         return None, allowed
-    context.moved[held.id] = action.moved + allowed.center - held.weight.center
-    context.changes += 1
     effect = BeliefUpdate(memory=held.id, belief=replace(held.belief, weight=allowed))
     made = await adjust_belief(
         context.deps.memory, transaction, context.space, effect, by=context.by, reason=reason, evidence=evidence

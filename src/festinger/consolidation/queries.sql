@@ -49,6 +49,17 @@ update night set state = 'failed', finished_at = %(at)s, error = 'It was not end
 where space_id = %(space)s and state in ('waiting', 'running')
   and (id = %(id)s::uuid or started_at < %(at)s::timestamptz - interval '6 hours');
 
+-- name: try_lock_night
+-- Tries for the lock of a night that runs, which ends with its process.
+select pg_try_advisory_lock(hashtextextended('festinger night ' || %(space)s::text || ' ' || %(id)s::uuid, 0)) as locked;
+
+-- name: killed_night
+-- A night that was begun in the same way and that no process runs any more.
+select n.id from night n
+where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'running' and n.dry_run = %(dry_run)s
+  and n.only_step = %(only_step)s
+  and pg_try_advisory_xact_lock(hashtextextended('festinger night ' || n.space_id || ' ' || n.id, 0));
+
 -- name: mark_night_running
 -- Notes that a night began to work; nothing if it is over.
 update night set state = 'running' where space_id = %(space)s and id = %(id)s and state in ('waiting', 'running')
@@ -58,11 +69,15 @@ returning id;
 -- Notes which step a night is at.
 update night set step = %(step)s where space_id = %(space)s and id = %(id)s;
 
+-- name: keep_night
+-- Keeps what a night came to so far, so that one that is killed goes on from there.
+update night set counts = %(counts)s::jsonb, survey = %(survey)s::jsonb, left_over = %(left_over)s::jsonb,
+    model_calls = %(model_calls)s, cost_usd = %(cost_usd)s
+where space_id = %(space)s and id = %(id)s;
+
 -- name: finish_night
--- Notes what a night came to.
-update night set state = %(state)s, counts = %(counts)s::jsonb, survey = %(survey)s::jsonb,
-    preview = %(preview)s::jsonb, left_over = %(left_over)s::jsonb, model_calls = %(model_calls)s,
-    cost_usd = %(cost_usd)s, finished_at = %(at)s, error = %(error)s
+-- Notes that a night is over.
+update night set state = %(state)s, preview = %(preview)s::jsonb, finished_at = %(at)s, error = %(error)s
 where space_id = %(space)s and id = %(id)s;
 
 -- name: find_night
@@ -103,12 +118,12 @@ with owner as (
     select distinct coalesce(m.agent_id, '') as agent_id from memory m
     where m.space_id = %(space)s and m.status = 'active'
 ), last as (
-    select n.agent_id, max(n.finished_at) as at, bool_or(n.state in ('waiting', 'running') and n.started_at > %(at)s::timestamptz - interval '6 hours') as is_running
+    select n.agent_id, max(n.finished_at) as at, bool_or(n.state = 'waiting' and n.started_at > %(at)s::timestamptz - interval '6 hours') as is_waiting
     from night n where n.space_id = %(space)s and not n.dry_run
     group by n.agent_id
 )
 select o.agent_id from owner o left join last l on l.agent_id = o.agent_id
-where not coalesce(l.is_running, false) and (l.at is null or l.at <= %(at)s::timestamptz - interval '10 minutes')
+where not coalesce(l.is_waiting, false) and (l.at is null or l.at <= %(at)s::timestamptz - interval '10 minutes')
   and exists (
       select from memory m where m.space_id = %(space)s and coalesce(m.agent_id, '') = o.agent_id
         and (l.at is null or m.updated_at > l.at))
@@ -327,8 +342,21 @@ where not m.immutable and m.kind not in ('insight', 'narrative', 'tension')
 -- use: own
 order by m.cause_count desc, m.seq;
 
+-- part: moved
+-- The changes of weights that a night has made.
+select c.* from memory_change c
+where c.space_id = %(space)s and c.op = 'weight' and c.at >= %(since)s and c.by = %(by)s and c.undone_at is null
+
 -- name: raised
--- The centers of an owner's other memories that are like goals, and how many nights raised one since its last cause.
+-- The centers of an owner's other memories that are like goals, how many nights raised one since its last cause, how many
+-- weights this night has changed, and the center that this one had before.
+with moved as (
+    -- use: moved
+), before as (
+    select (array_agg(c.was ->> 'weight_alpha' order by c.at, c.id) filter (where c.was ? 'weight_alpha'))[1] as alpha,
+           (array_agg(c.was ->> 'weight_beta' order by c.at, c.id) filter (where c.was ? 'weight_beta'))[1] as beta
+    from (select m.at, m.id, m.before -> 'memories' -> %(id)s::uuid::text as was from moved m) as c
+)
 select array(select m.weight_alpha / (m.weight_alpha + m.weight_beta) from memory m
              where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= %(least)s and m.id <> %(id)s and
              -- use: own
@@ -336,7 +364,12 @@ select array(select m.weight_alpha / (m.weight_alpha + m.weight_beta) from memor
     (select count(distinct i.night_id) from night_item i
      where i.space_id = %(space)s and i.memory_id = %(id)s and i.kind = 'reinforced' and i.undone_at is null
        and i.at > (select max(s.at) from memory_sighting s where s.space_id = %(space)s and s.memory_id = %(id)s
-                     and s.counted and s.origin <> 'job')) as nights;
+                     and s.counted and s.origin <> 'job')) as nights,
+    (select count(*) from moved) as changes,
+    (select w.alpha / (w.alpha + w.beta) from memory h cross join before b
+     cross join lateral (select coalesce(b.alpha::double precision, h.weight_alpha) as alpha,
+                                coalesce(b.beta::double precision, h.weight_beta) as beta) as w
+     where h.space_id = %(space)s and h.id = %(id)s) as center;
 
 -- name: spent_causes
 -- The sightings that earlier promotions of a memory rest on.

@@ -96,8 +96,8 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
     if len(recent) < FEWEST_SOURCES:
         return
     key, before = unit_key("questions", recent), context.unfinished
-    for question in await _ask_questions(context, key, recent):
-        hits = await recall_sources(context, question, limit=HITS)
+    for question, ids in await _ask_questions(context, key, recent):
+        hits = await _load_sources(context, [UUID(each) for each in ids])
         if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
             yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
@@ -106,17 +106,19 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
             await context.write_unit(transaction, NightStep.REFLECT.value, key)
 
 
-async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[str]:
-    """Return the questions to answer; a killed night goes on with those that it asked for."""
+async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[tuple[str, list[str]]]:
+    """Return the questions to answer and what they recall; a killed night goes on with those that it asked for."""
     row = await context.deps.store.maybe(Q["find_unit"], space=context.space, key=key)
     if row is not None:
         return [] if row["is_done"] else list(row["plan"])
     prompt = load_prompt(PACKAGE, "questions").message(notes=format_sources(recent), most=str(QUESTIONS))
     try:
-        questions = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
+        asked = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
     except UnitWaitsError:
         context.counts["left_over"] += 1
         return []
+    found = [await recall_sources(context, each, limit=HITS) for each in asked]
+    questions = [(each, [str(hit.id) for hit in hits]) for each, hits in zip(asked, found, strict=True)]
     if not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
             await context.write_unit(transaction, NightStep.REFLECT.value, key, questions)

@@ -6,7 +6,6 @@ next time, because its keys are not done. A dry run plans and applies nothing.
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import asdict
 from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
@@ -19,7 +18,7 @@ from festinger.consolidation.reflect import reflect_units, rewrite_units
 from festinger.consolidation.tensions import tension_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
-from festinger.observability.metrics import NIGHTS, SAFETY_EVENTS
+from festinger.observability.metrics import NIGHTS
 
 Report = Callable[[int, int, str], Awaitable[None]]
 """Receives how many steps are done, of how many, and the present one."""
@@ -37,9 +36,13 @@ MOST_GROUPS = 20
 
 
 async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Report | None = None) -> None:
-    """Run a night to its end, or go on with one that was killed; one that is over stays as it is."""
-    if await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is None:
-        return
+    """Run a night to its end, or go on with one that was killed; one that is over, or runs elsewhere, stays as it is."""
+    async with deps.store.locked(Q["try_lock_night"], space=space, id=night) as held:
+        if held and await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is not None:
+            await _run(deps, space, night, report)
+
+
+async def _run(deps: NightDeps, space: SpaceId, night: UUID, report: Report | None) -> None:
     terms = deps.terms(space)
     context = NightContext(
         deps=deps,
@@ -81,7 +84,7 @@ async def _survey(context: NightContext) -> None:
     terms = context.terms
     context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
-    context.survey = {**row, "groups": shown}
+    context.survey = context.survey or {**row, "groups": shown}
 
 
 async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> None:
@@ -114,26 +117,11 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
 
 async def _finish(context: NightContext, error: str | None) -> None:
     deps, night, state = context.deps, context.night, "failed" if error else "done"
-    counts = {name: number for name, number in sorted(context.counts.items()) if number}
+    counts, at = {name: number for name, number in context.counts.items() if number}, deps.memory.clock()
+    end = {"state": state, "preview": json.dumps(context.preview), "at": at, "error": error}
     async with deps.store.transaction() as transaction:
-        await transaction.run(
-            Q["finish_night"],
-            space=context.space,
-            id=night.id,
-            state=state,
-            counts=json.dumps(counts),
-            survey=json.dumps(context.survey),
-            preview=json.dumps(context.preview),
-            left_over=json.dumps(context.left_over),
-            model_calls=context.calls,
-            cost_usd=context.cost.total,
-            at=deps.memory.clock(),
-            error=error,
-        )
-        for memory, event in context.events:
-            of = {"space": context.space, "night": night.id, "memory": memory, "at": deps.memory.clock()}
-            await transaction.run(Q["put_safety_event"], id=deps.memory.new_uuid(), **of, **asdict(event))
-            SAFETY_EVENTS.labels(event.ceiling.value).inc()
+        await context.keep(transaction)
+        await transaction.run(Q["finish_night"], space=context.space, id=night.id, **end)
         payload = {"night": str(night.id), "agent": night.agent, "dry_run": night.dry_run, "counts": counts}
         await deps.memory.outbox.emit(
             transaction, "night_finished", space=context.space, subject=f"night:{night.id}", payload=payload

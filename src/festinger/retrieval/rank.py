@@ -15,6 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
+from festinger.memory.model import DERIVED
 from festinger.retrieval.candidate import CueOutcome, Prior, RecallCandidate
 
 MOSTLY = 0.7
@@ -233,12 +234,15 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
 
 
 def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop turns from which a better hit was learned verbatim: they would repeat it."""
+    """Drop turns from which a better hit was learned verbatim, and what nights derived from a better hit: they would
+    repeat it."""
     sources: set[UUID] = set()
-    kept = []
+    kept: dict[UUID, RecallHit] = {}
     for hit in hits:
-        if hit.candidate.is_memory and not hit.candidate.sums_up:
-            sources |= hit.candidate.derives_from
-        if hit.candidate.is_memory or hit.candidate.ref not in sources:
-            kept.append(hit)
-    return kept
+        one = hit.candidate
+        if one.is_memory and not one.sums_up:
+            sources |= one.derives_from
+        is_derived = one.kind in DERIVED and not one.derives_from.isdisjoint(kept)
+        if not is_derived and (one.is_memory or one.ref not in sources):
+            kept[one.ref] = hit
+    return list(kept.values())
