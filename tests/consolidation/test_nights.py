@@ -14,7 +14,7 @@ from festinger.consolidation import apply
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, find_due_agents, find_night
-from festinger.consolidation.reflect import InsightsAnswer, QuestionsAnswer, ShortFormAnswer
+from festinger.consolidation.reflect import MOST_SHORTENED, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
 from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
@@ -194,11 +194,27 @@ async def test_an_insight_that_learning_replaced_is_back_after_the_undo(database
         assert [each.content for each in await at.memories("insight")] == [first]
 
 
+@pytest.mark.requirement("C-13", "C-45")
+async def test_what_was_refused_does_not_keep_the_rest_from_being_asked_about(database_url: str, tmp_path: Path):
+    model = gardener()
+    model.answers[ShortFormAnswer] = lambda _prompt: ShortFormAnswer(reasoning="r", short="the 4242 gardens")
+    async with sleeping(database_url, tmp_path) as at:
+        for number in range(MOST_SHORTENED + 1):
+            await at.tell(f"{'x' * number} how the garden came to be, and what was learned from it. " * 5)
+        await at.night(model, only_step="rewrite")
+        at.forward()
+        model.answers[ShortFormAnswer] = lambda _prompt: ShortFormAnswer(
+            reasoning="r", short="how the garden came to be"
+        )
+        told = await at.night(model, only_step="rewrite")
+
+        assert told.counts["annotated"] == 1
+        assert model.asked == [ShortFormAnswer] * (MOST_SHORTENED + 1)
+
+
 async def open_context(at: Sleeper) -> NightContext:
     night = await find_night(at.deps, MAIN_SPACE, await at.begin(agent=f"n{at.hands.now.day}"))
-    terms = at.deps.terms(MAIN_SPACE)
-    shared = replace(night, agent="")
-    return NightContext(deps=at.deps, space=MAIN_SPACE, night=shared, model=None, terms=terms, until=1e9)
+    return NightContext(deps=at.deps, space=MAIN_SPACE, night=replace(night, agent=""), model=None)
 
 
 @pytest.mark.requirement("C-16")

@@ -61,14 +61,9 @@ async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> Ar
     """Ask a model about a conflict."""
     answer = await model.answer([build_prompt(case)], ArbiterAnswer)
     verdict = ConflictVerdict(
-        decision=answer.value.decision,
+        **answer.value.model_dump(),
         judge=ConflictJudge.MODEL,
         by=answer.model,
-        existing_dimension=answer.value.existing_dimension,
-        new_dimension=answer.value.new_dimension,
-        dimension=answer.value.dimension,
-        reasoning=answer.value.reasoning,
-        confidence=answer.value.confidence,
         model=answer.model,
         prompt_hash=answer.prompt_hash,
         run=run,

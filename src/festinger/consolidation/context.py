@@ -50,14 +50,14 @@ class NightContext:
     space: SpaceId
     night: Night
     model: Model | None
-    terms: ConsolidationSettings
-    until: float
-    """When nothing new is begun anymore, by the stopwatch."""
     active: int = 0
     derived: int = 0
     preview: list[dict[str, Any]] = field(default_factory=list)
     shadow: Collection[str] = ()
     """The ceilings that only log."""
+    terms: ConsolidationSettings = field(init=False)
+    until: float = field(init=False)
+    """When nothing new is begun anymore, by the stopwatch."""
     survey: Mapping[str, Any] = field(init=False)
     counts: Counter[str] = field(init=False)
     calls: int = field(init=False)
@@ -66,7 +66,8 @@ class NightContext:
 
     def __post_init__(self) -> None:
         """Go on from what a killed night kept; what it could not do is tried, and counted, again."""
-        night = self.night
+        night, self.terms = self.night, self.deps.terms(self.space)
+        self.until = self.deps.memory.stopwatch() + self.terms.max_seconds
         self.survey, self.calls, self.left_over = night.survey, night.model_calls, list(night.left_over)
         self.counts = Counter({name: n for name, n in night.counts.items() if name not in UNFINISHED})
         self.cost = CostTotal(total=night.cost_usd if night.model_calls else Decimal(0))

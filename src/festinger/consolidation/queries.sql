@@ -230,15 +230,27 @@ join memory_sighting s on s.space_id = %(space)s and s.memory_id = n.id and s.co
 group by n.name
 having count(distinct n.id) >= 3 and count(distinct (s.agent_id, s.session_id, s.day, s.origin)) >= 2
 
+-- part: done
+-- The units that are done, by key.
+select u.key from night_unit u where u.space_id = %(space)s and u.is_done
+
 -- name: groups
--- The groups of an owner; with a share, those of which no insight covers so much, nor one that a person took back.
+-- The groups of an owner; with a share, those that nobody was asked about and of which no insight covers so much, nor one
+-- that a person took back.
 with named as (
     -- use: named
 ), grouped as (
     -- use: grouped
+), keyed as (
+    select g.*, 'group:' || (
+        select md5(string_agg(concat(m.id, m.fold), ',' order by m.id)) from memory m
+        where m.space_id = %(space)s and m.id = any(g.members)) as key
+    from grouped g
 )
-select g.members, g.causes from grouped g
-where %(covered)s::double precision is null or not exists (
+select g.members, g.causes, g.key from keyed g
+where %(covered)s::double precision is null or g.key <> all(%(asked)s::text[]) and g.key not in (
+    -- use: done
+) and not exists (
     select from memory d
     join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
         and l.undone_at is null and l.to_id = any(g.members)
@@ -260,9 +272,11 @@ having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(cou
 
 -- name: untold_insights
 -- Insights on enough sources that no narrative tells, or one of which half the sources or more are not theirs any more.
-select m.*, ground.sources, told.id as told from memory m
+select m.*, ground.sources, ground.key, told.id as told from memory m
 cross join lateral (
-    select array_agg(s.id order by s.id) as sources from memory_link l
+    select array_agg(s.id order by s.id) as sources,
+        concat('narrative:', m.id, ':', md5(concat(m.fold, string_agg(concat(s.id, s.fold), ',' order by s.id)))) as key
+    from memory_link l
     join memory s on s.space_id = l.space_id and s.id = l.to_id and s.status = 'active'
     where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
 ) as ground
@@ -275,7 +289,9 @@ left join lateral (
     where a.space_id = m.space_id and a.to_id = m.id and a.relation = 'about'
     order by n.seq desc limit 1
 ) as told on true
-where m.kind = 'insight' and cardinality(ground.sources) >= %(fewest)s
+where m.kind = 'insight' and cardinality(ground.sources) >= %(fewest)s and ground.key not in (
+    -- use: done
+  )
   and (told.id is null or 2 * told.kept <= cardinality(ground.sources)) and
 -- use: own
 order by m.seq
@@ -320,9 +336,12 @@ group by m.space_id, m.id
 order by m.seq;
 
 -- name: without_short_form
--- Long memories without a short form, the heaviest first.
-select m.* from memory m
-where m.compressed is null and length(m.content) > %(longer)s and
+-- Long memories without a short form that nobody was asked for, the heaviest first.
+select m.*, short.key from memory m
+cross join lateral (select concat('short:', m.id, ':', encode(m.fold, 'hex')) as key) as short
+where m.compressed is null and length(m.content) > %(longer)s and short.key not in (
+    -- use: done
+  ) and
 -- use: own
 order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
 limit %(limit)s;

@@ -78,16 +78,19 @@ async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
         return
     async for unit in _question_units(context):
         yield unit
-    for group in await context.rows("groups", limit=MOST_GROUPS, covered=COVERED):
-        members = await _load_sources(context, group["members"])
+    asked: list[str] = []
+    # One at a time: an insight about one group may cover another.
+    while len(asked) < MOST_GROUPS and (groups := await context.rows("groups", covered=COVERED, asked=asked, limit=1)):
+        asked.append(groups[0]["key"])
+        members = await _load_sources(context, groups[0]["members"])
         plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
-        yield NightUnit(key=unit_key("group", members), plan=plan, makes=True)
+        yield NightUnit(key=asked[-1], plan=plan, makes=True)
     async for unit in ended_units(context):
         yield unit
     for row in await context.rows("untold_insights", fewest=FEWEST_SOURCES, limit=MOST_NARRATIVES):
         insight, sources = memory_from_row(row), await _load_sources(context, row["sources"])
         plan = partial(_plan_narrative, context, insight, sources, told=str(row["told"] or ""))
-        yield NightUnit(key=unit_key("narrative", [insight, *sources]), plan=plan, makes=True)
+        yield NightUnit(key=row["key"], plan=plan, makes=True)
 
 
 async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
@@ -202,8 +205,8 @@ async def _plan_narrative(
 async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per long memory without a short form."""
     if context.model is not None:
-        for memory in await context.load("without_short_form", longer=LONG, limit=MOST_SHORTENED):
-            yield NightUnit(key=unit_key("short", [memory]), plan=partial(_plan_short_form, context, memory))
+        for row in await context.rows("without_short_form", longer=LONG, limit=MOST_SHORTENED):
+            yield NightUnit(key=row["key"], plan=partial(_plan_short_form, context, memory_from_row(row)))
 
 
 async def _plan_short_form(context: NightContext, memory: Memory) -> list[PlannedChange]:

@@ -10,7 +10,7 @@ opinion: a plain contradiction waits for a person, and only a person overturns w
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -187,17 +187,13 @@ async def run_resolution(
         run=run,
         dry_run=row["dry_run"],
         model=await model_for(space),
-        bill=CostTotal(),
         judge_memories=judge_memories,
     )
     fates = Counter([await worker.settle(item) for item in items[:limit]])
     left = max(0, await count_pending(deps, space) - fates[ResolutionStatus.WAITING] - fates[ResolutionStatus.FAILED])
     tally = ResolutionReport(
         seen=sum(fates.values()),
-        resolved=fates[ResolutionStatus.RESOLVED],
-        dismissed=fates[ResolutionStatus.DISMISSED],
-        waiting=fates[ResolutionStatus.WAITING],
-        failed=fates[ResolutionStatus.FAILED],
+        **{status.value: fates[status] for status in ResolutionStatus},
         left_over=left if len(items) > limit else 0,
         cost_usd=worker.bill.total,
     )
@@ -229,8 +225,8 @@ class _Worker:
     run: UUID
     dry_run: bool
     model: Model | None
-    bill: CostTotal
     judge_memories: JudgeMemories | None = None
+    bill: CostTotal = field(default_factory=CostTotal)
 
     async def settle(self, item: Conflict) -> ResolutionStatus:
         """Decide one item. An error is recorded with the item and does not stop the run."""

@@ -39,19 +39,11 @@ async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Rep
     """Run a night to its end, or go on with one that was killed; one that is over, or runs elsewhere, stays as it is."""
     async with deps.store.locked(Q["try_lock_night"], space=space, id=night) as held:
         if held and await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is not None:
-            await _run(deps, space, night, report)
+            begun, model = await find_night(deps, space, night), await deps.writer(space)
+            await _run(NightContext(deps=deps, space=space, night=begun, model=model), report)
 
 
-async def _run(deps: NightDeps, space: SpaceId, night: UUID, report: Report | None) -> None:
-    terms = deps.terms(space)
-    context = NightContext(
-        deps=deps,
-        space=space,
-        night=await find_night(deps, space, night),
-        model=await deps.writer(space),
-        terms=terms,
-        until=deps.memory.stopwatch() + terms.max_seconds,
-    )
+async def _run(context: NightContext, report: Report | None) -> None:
     error = None
     try:
         await _run_steps(context, report)
@@ -59,7 +51,7 @@ async def _run(deps: NightDeps, space: SpaceId, night: UUID, report: Report | No
         raise
     except FestingerError as failure:
         error = failure.message
-        log.warning("night failed", night=str(night), why=error)
+        log.warning("night failed", night=str(context.night.id), why=error)
     await _finish(context, error)
 
 
@@ -79,7 +71,7 @@ async def _run_steps(context: NightContext, report: Report | None) -> None:
 async def _survey(context: NightContext) -> None:
     """Take the numbers of the night's memories; later steps and the console read them."""
     [row] = await context.rows("survey")
-    groups = await context.rows("groups", covered=None, limit=MOST_GROUPS)
+    groups = await context.rows("groups", covered=None, asked=[], limit=MOST_GROUPS)
     context.active, context.derived = row["active"], row["derived"]
     terms = context.terms
     context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
