@@ -15,7 +15,7 @@ from festinger.consolidation.apply import undo_night
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, find_due_agents, find_night
 from festinger.consolidation.reflect import MOST_SHORTENED, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
-from festinger.consolidation.report import report_night
+from festinger.consolidation.report import NO_MODEL, report_night
 from festinger.consolidation.run import run_night
 from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE
@@ -115,7 +115,9 @@ async def test_without_a_model_groups_are_shown_and_nothing_is_made(database_url
 
         [group] = told.survey["groups"]
         assert (len(group["members"]), group["causes"]) == (len(GARDEN), 10)
-        assert "Noticed 1 groups" in told.lines[0]
+        largest = "the largest of 10 memories from 10 causes."
+        assert told.lines[0] == f"Noticed 1 group of memories that belong together, {largest}"
+        assert told.lines[1:] == (NO_MODEL, "Nothing was changed.")
         assert await at.state() == before
 
 
@@ -127,7 +129,7 @@ async def test_a_dry_run_lists_what_it_would_make_and_writes_only_its_own_row(da
         told = await at.night(gardener(), dry_run=True)
 
         assert INSIGHT in [each["text"] for each in told.preview]
-        assert any("learned: " in line for line in told.lines)
+        assert [line for line in told.lines if INSIGHT in line] == [f'Would make the insight "{INSIGHT}": r']
         assert await at.state() == before
         for table in ("night_unit", "night_item", "safety_event"):
             assert await rows(at.app.store, f"select 1 from {table}") == []
@@ -272,7 +274,7 @@ async def test_a_night_keeps_its_limits_and_what_is_left_comes_next(database_url
         first = await at.night(model)
         assert (len(model.asked), await at.memories("insight")) == (1, [])
         assert first.counts["left_over"] > 0
-        assert any("wait for the next night" in line for line in first.lines)
+        assert any("Left for the next night" in line for line in first.lines)
         second = await at.night(model)
 
         # The questions were kept: the one call goes to the insight.

@@ -219,7 +219,7 @@ UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12
 def masked(text: str, names: dict[str, str] | None = None) -> str:
     """A text with what a memory says in place of its id, and without other ids."""
     text = UUIDS.sub(lambda found: (names or {}).get(found[0], "#"), text)
-    return re.sub(r"\[[0-9a-f]{8}\]", "[#]", text)
+    return re.sub(r"\[[0-9a-f-]{18}\]", "[#]", text)
 
 
 async def tables_of(at: Sleeper, agent: str, tables: Mapping[str, str]) -> dict[str, list[str]]:

@@ -134,16 +134,9 @@ async def _follow_up(
 
 
 async def _annotate(context: NightContext, transaction: Transaction, change: PlannedChange) -> list[Item]:
-    memory, made = await annotate(
-        context.deps.memory,
-        transaction,
-        context.space,
-        UUID(change.memory),
-        by=context.by,
-        reason=change.reason,
-        cites=[UUID(each) for each in change.cites],
-        **change.notes,
-    )
+    noted = {"reason": change.reason, "cites": [UUID(each) for each in change.cites], **change.notes}
+    deps, id_ = context.deps.memory, UUID(change.memory)
+    memory, made = await annotate(deps, transaction, context.space, id_, by=context.by, **noted)
     return [(change.kind, memory.id, made)] if made else []
 
 
@@ -233,10 +226,8 @@ async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, i
             await _undo_item(deps, transaction, space, each, by=by, own={one.change for one in items})
         ids, at = [each.change for each in chosen], deps.memory.clock()
         await transaction.run(Q["mark_items_undone"], space=space, ids=ids, at=at, by=by)
-        payload = {"night": str(night), "items": len(chosen), "by": by}
-        await deps.memory.outbox.emit(
-            transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload
-        )
+        outbox, payload = deps.memory.outbox, {"night": str(night), "items": len(chosen), "by": by}
+        await outbox.emit(transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload)
     return len(chosen)
 
 

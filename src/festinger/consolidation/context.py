@@ -31,17 +31,13 @@ class UnitWaitsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightUnit:
-    """One piece of work. `plan` returns the changes; it may ask the model and writes nothing."""
+    """One piece of work. `plan` returns the changes if they are not `known`; it may ask the model and writes nothing."""
 
     key: str
-    plan: Callable[[], Awaitable[Sequence[PlannedChange]]]
+    plan: Callable[[], Awaitable[Sequence[PlannedChange]]] | None = None
+    known: Sequence[PlannedChange] = ()
     makes: bool = False
     """Whether it makes a new memory."""
-
-
-async def return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
-    """The plan of a unit that is known beforehand."""
-    return plan
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,8 +133,6 @@ class NightContext:
 
     async def keep(self, transaction: Transaction) -> None:
         """Store what the night came to so far."""
-        counts = {name: number for name, number in sorted(self.counts.items()) if number}
-        kept = {"counts": counts, "survey": self.survey, "left_over": self.left_over}
-        texts = {name: json.dumps(value) for name, value in kept.items()}
+        kept = {"counts": +self.counts, "survey": self.survey, "left_over": self.left_over}
         of = {"space": self.space, "id": self.night.id, "model_calls": self.calls, "cost_usd": self.cost.total}
-        await transaction.run(Q["keep_night"], **of, **texts)
+        await transaction.run(Q["keep_night"], **of, **{name: json.dumps(value) for name, value in kept.items()})

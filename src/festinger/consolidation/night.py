@@ -170,10 +170,7 @@ async def begin_night(
     trigger: str = "person",
     **more: Any,
 ) -> UUID:
-    """Create a night for a job to run, or return a killed one like it, to go on with. Raises `AlreadyRunning`.
-
-    `more` are `dry_run` and `only_step`.
-    """
+    """Create a night, with `dry_run` and `only_step`, or return a killed one like it. Raises `AlreadyRunning`."""
     chosen = {"dry_run": False, "only_step": "", **more}
     night, at = deps.memory.new_uuid(), deps.memory.clock()
     await transaction.run(Q["end_lost_nights"], space=space, id=None, at=at)

@@ -103,7 +103,7 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
         hits = await _load_sources(context, [UUID(each) for each in ids])
         if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
-            yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
+            yield NightUnit(key=unit_key("insight", hits, question), plan=plan, makes=True)
     if context.unfinished == before and not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
             await context.write_unit(transaction, NightStep.REFLECT.value, key)

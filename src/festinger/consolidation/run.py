@@ -76,7 +76,7 @@ async def _survey(context: NightContext) -> None:
     terms = context.terms
     context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
-    context.survey = context.survey or {**row, "groups": shown}
+    context.survey = context.survey or {**row, "groups": shown, "model": context.model.name if context.model else ""}
 
 
 async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> None:
@@ -91,9 +91,10 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
             context.counts["left_over"] += 1
             return
         else:
-            plan = list(await unit.plan())
+            plan = list(await unit.plan() if unit.plan else unit.known)
             if context.night.dry_run:
-                context.preview += [each.as_json() for each in plan]
+                known = {each["text"] for each in context.preview} - {""}
+                context.preview += [each.as_json() for each in plan if each.text not in known]
                 return
             async with context.deps.store.transaction() as transaction:
                 await context.write_unit(transaction, step.value, unit.key, [each.as_json() for each in plan])
@@ -108,9 +109,8 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
 
 
 async def _finish(context: NightContext, error: str | None) -> None:
-    deps, night, state = context.deps, context.night, "failed" if error else "done"
-    counts, at = {name: number for name, number in context.counts.items() if number}, deps.memory.clock()
-    end = {"state": state, "preview": json.dumps(context.preview), "at": at, "error": error}
+    deps, night, state, counts = context.deps, context.night, "failed" if error else "done", +context.counts
+    end = {"state": state, "preview": json.dumps(context.preview), "at": deps.memory.clock(), "error": error}
     async with deps.store.transaction() as transaction:
         await context.keep(transaction)
         await transaction.run(Q["finish_night"], space=context.space, id=night.id, **end)
