@@ -150,8 +150,13 @@ async def test_undoing_a_night_leaves_what_stood_before(database_url: str, tmp_p
         again = await report_night(at.deps, MAIN_SPACE, told.id)
         assert all(each.is_undone for each in again.items)
         assert await undo_night(at.deps, MAIN_SPACE, told.id, by="ada") == 0
-        # What was taken back is not made again.
+        # What was taken back is not made again, also when something else is learned.
         assert (await at.night(gardener())).items == ()
+        for number in range(3):
+            await at.tell(f"Ann shows the garden to school number {number}", session=f"school{number}")
+        later = await at.night(gardener())
+        assert await at.memories("insight") == []
+        assert later.counts["taken_back"] >= 1
 
 
 @pytest.mark.requirement("C-16")

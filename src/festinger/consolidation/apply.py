@@ -150,8 +150,7 @@ async def _reinforce(
     )
     if made and (band := find_band(allowed.center)) != find_band(held.weight.center):
         payload = {"memory": str(held.id), "band": band, "center": allowed.center}
-        subject = f"memory:{held.id}"
-        outbox = context.deps.memory.outbox
+        subject, outbox = f"memory:{held.id}", context.deps.memory.outbox
         await outbox.emit(transaction, "band_reached", space=context.space, subject=subject, payload=payload)
     if made and wanted.alpha > allowed.alpha:
         share = (wanted.alpha - allowed.alpha) / (wanted.alpha - held.weight_alpha)

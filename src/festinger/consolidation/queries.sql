@@ -261,6 +261,15 @@ where %(covered)s::double precision is null or g.key <> all(%(asked)s::text[]) a
 order by g.causes desc, g.name
 limit %(limit)s;
 
+-- name: taken_back
+-- Insights that somebody took back and that said this, or rested on all of these sources.
+select m.id from memory m join night_item i on i.space_id = m.space_id and i.memory_id = m.id and i.kind = 'learned'
+where m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.kind = 'insight'
+  and m.status <> 'active' and i.undone_at is not null
+  and (lower(m.content) = lower(%(text)s) or cardinality(%(cites)s::uuid[]) > 0 and %(cites)s::uuid[] <@ array(
+      select l.to_id from memory_link l
+      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from'));
+
 -- name: insights_on
 -- Insights that share at least two sources and a third of the fewer with some.
 select m.id from memory m

@@ -160,6 +160,8 @@ async def _plan_insights(
         cited, text = select_cited(draft.cites, shown), " ".join(draft.statement.split())
         if draft.confidence is not None and draft.confidence < LEAST_SURE:
             context.counts["unsure"] += 1
+        elif await context.rows("taken_back", text=text, cites=[each.id for each in cited]):
+            context.counts["taken_back"] += 1
         elif not reject_text(context, text, cited):
             same = await _find_same(context, text, cited)
             notes = {"prompt": prompt.prompt_hash}

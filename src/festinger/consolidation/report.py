@@ -13,8 +13,7 @@ from festinger.memory.confidence import Weight
 from festinger.memory.model import Memory
 
 MOST_LINES = 12
-SHORT = 18
-"""Characters of an id that people read."""
+SHORT_ID = 18
 QUOTED = 100
 
 VERBS = {
@@ -34,6 +33,7 @@ REFUSALS = {
     "unsupported": "for a number, name or denial that no source has, or for repeating one",
     "unsure": "because the model was not sure enough",
     "refused": "as not worth keeping",
+    "taken_back": "because somebody took back the same before",
 }
 NO_MODEL = "No model put anything into words: name one in `llm.write`."
 
@@ -122,7 +122,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _name(memory: Memory) -> str:
-    return f"the {memory.kind.value} {_quote(memory.content)} [{str(memory.id)[:SHORT]}]"
+    return f"the {memory.kind.value} {_quote(memory.content)} [{str(memory.id)[:SHORT_ID]}]"
 
 
 def _quote(text: str) -> str:

@@ -111,12 +111,11 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
 async def _finish(context: NightContext, error: str | None) -> None:
     deps, night, state, counts = context.deps, context.night, "failed" if error else "done", +context.counts
     end = {"state": state, "preview": json.dumps(context.preview), "at": deps.memory.clock(), "error": error}
+    space, subject = context.space, f"night:{night.id}"
     async with deps.store.transaction() as transaction:
         await context.keep(transaction)
-        await transaction.run(Q["finish_night"], space=context.space, id=night.id, **end)
+        await transaction.run(Q["finish_night"], space=space, id=night.id, **end)
         payload = {"night": str(night.id), "agent": night.agent, "dry_run": night.dry_run, "counts": counts}
-        await deps.memory.outbox.emit(
-            transaction, "night_finished", space=context.space, subject=f"night:{night.id}", payload=payload
-        )
+        await deps.memory.outbox.emit(transaction, "night_finished", space=space, subject=subject, payload=payload)
     NIGHTS.labels(state).inc()
-    log.info("night finished", space=context.space, night=str(night.id), **counts)
+    log.info("night finished", space=space, night=str(night.id), **counts)

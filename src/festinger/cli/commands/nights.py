@@ -9,7 +9,7 @@ from festinger.cli.client import current_user
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, format_time, show_progress
-from festinger.consolidation.night import Night, NightItemKind
+from festinger.consolidation.night import Night, NightItemKind, NightStep
 from festinger.ids import SpaceId, pick, prefix, read_id
 from festinger.runtime.app import App, StartOptions
 from festinger.services.nights import get_night, list_nights, run_night, undo_night
@@ -28,7 +28,7 @@ async def consolidate(
         bool, typer.Option("--dry-run", help="Show what would be made and changed; change nothing.")
     ] = False,
     of: Annotated[str | None, typer.Option("--of", help="Memories of this agent; without it, the shared ones.")] = None,
-    step: Annotated[str, typer.Option("--step", help="This step alone.")] = "",
+    step: Annotated[str, typer.Option("--step", help=f"Only one of {', '.join(NightStep)}.")] = "",
 ) -> None:
     """Run a night now: insights and promotions.
 
