@@ -36,7 +36,7 @@ async def model() -> AsyncIterator[CheckedModel]:
         await provider.close()
 
 
-@pytest.mark.requirement("C-07", "C-13", "C-16", "C-17")
+@pytest.mark.requirement("C-07", "C-13", "C-16")
 async def test_a_night_with_a_tiny_model_keeps_only_what_is_cited_and_supported_and_can_be_undone(
     model: CheckedModel, database_url: str, tmp_path: Path
 ):

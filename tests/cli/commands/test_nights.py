@@ -17,7 +17,7 @@ def writer(folder: Path) -> dict[str, str]:
     return {"FESTINGER_LLM__WRITE": f"scripted:{file}"}
 
 
-@pytest.mark.requirement("C-14", "C-17")
+@pytest.mark.requirement("C-14")
 def test_a_night_is_previewed_run_read_and_taken_back(shell: Shell, tmp_path: Path):
     shell("learn", LONG)
     preview = shell("consolidate", "--dry-run", **writer(tmp_path))

@@ -12,6 +12,7 @@ from festinger.cli.terminal import SHORT_ID, format_time, show_progress
 from festinger.consolidation.night import Night, NightItemKind, NightStep
 from festinger.ids import SpaceId, pick, prefix, read_id
 from festinger.runtime.app import App, StartOptions
+from festinger.services.agent import use_local_model
 from festinger.services.nights import get_night, list_nights, run_night, undo_night
 
 MOST_LISTED = 50
@@ -36,6 +37,7 @@ async def consolidate(
     """
     async with context.app(start=StartOptions(providers=True)) as app:
         space = context.space_in(app)
+        await use_local_model(app)
         with show_progress(context, "Consolidating") as shown:
 
             async def report(done: int, total: int, note: str) -> None:
