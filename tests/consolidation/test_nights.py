@@ -176,6 +176,7 @@ async def test_undoing_a_night_leaves_what_stood_before(database_url: str, tmp_p
         later = await at.night(gardener())
         assert await at.memories("insight") == []
         assert later.counts["taken_back"] >= 1
+        assert "because somebody took back the same before" in " ".join(later.lines)
 
 
 @pytest.mark.requirement("C-16")
@@ -241,6 +242,23 @@ async def test_what_was_refused_does_not_keep_the_rest_from_being_asked_about(da
 async def open_context(at: Sleeper) -> NightContext:
     night = await find_night(at.deps, MAIN_SPACE, await at.begin(agent=f"n{at.hands.now.day}"))
     return NightContext(deps=at.deps, space=MAIN_SPACE, night=replace(night, agent=""), model=None)
+
+
+@pytest.mark.requirement("C-10", "C-71")
+async def test_a_night_that_goes_on_moves_no_weight_further_than_one_night_may(database_url: str, tmp_path: Path):
+    async with sleeping(database_url, tmp_path) as at:
+        await plant(at)
+        [before, *_] = await at.memories()
+        change = PlannedChange(kind=NightItemKind.REINFORCED, memory=str(before.id), gain=2.0, reason="r")
+        night = (await open_context(at)).night
+        for unit in ("first", "second"):
+            context = NightContext(deps=at.deps, space=MAIN_SPACE, night=night, model=None)
+            await apply.apply_plan(context, NightStep.PROMOTE, unit, [change])
+
+        [after] = [each for each in await at.memories() if each.id == before.id]
+        assert after.weight.center == pytest.approx(before.weight.center + 0.10)
+        events = await rows(at.app.store, "select ceiling, enforced from safety_event")
+        assert events == [{"ceiling": "rate_limit", "enforced": True}] * 2
 
 
 @pytest.mark.requirement("C-16")

@@ -262,13 +262,14 @@ order by g.causes desc, g.name
 limit %(limit)s;
 
 -- name: taken_back
--- Insights that somebody took back and that said this, or rested on all of these sources.
+-- Insights that somebody took back and that said this, or rested on the same sources.
 select m.id from memory m join night_item i on i.space_id = m.space_id and i.memory_id = m.id and i.kind = 'learned'
 where m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.kind = 'insight'
   and m.status <> 'active' and i.undone_at is not null
-  and (lower(m.content) = lower(%(text)s) or cardinality(%(cites)s::uuid[]) > 0 and %(cites)s::uuid[] <@ array(
+  and (lower(m.content) = lower(%(text)s) or array(
       select l.to_id from memory_link l
-      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from'));
+      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' order by l.to_id
+  ) = array(select distinct c from unnest(%(cites)s::uuid[]) as c order by c));
 
 -- name: insights_on
 -- Insights that share at least two sources and a third of the fewer with some.
