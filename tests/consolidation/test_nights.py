@@ -21,6 +21,7 @@ from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import DERIVED
+from festinger.retrieval.index.terms import count_words, recount_words
 from festinger.runtime.consolidation import start_due_nights
 from festinger.services.nights import list_nights
 from festinger.services.nights import run_night as start
@@ -242,6 +243,21 @@ async def test_what_was_refused_does_not_keep_the_rest_from_being_asked_about(da
 async def open_context(at: Sleeper) -> NightContext:
     night = await find_night(at.deps, MAIN_SPACE, await at.begin(agent=f"n{at.hands.now.day}"))
     return NightContext(deps=at.deps, space=MAIN_SPACE, night=replace(night, agent=""), model=None)
+
+
+async def test_what_a_night_derives_makes_no_word_more_common(database_url: str, tmp_path: Path):
+    counted = "select term, df from words_term where df > 0 order by term"
+    async with sleeping(database_url, tmp_path) as at:
+        await plant(at)
+        await count_words(at.app.recall.deps, MAIN_SPACE)
+        before = await rows(at.app.store, counted)
+        await at.night(gardener())
+        assert len(await at.memories("insight", "narrative")) == 2
+        await count_words(at.app.recall.deps, MAIN_SPACE)
+        assert await rows(at.app.store, counted) == before
+        await recount_words(at.app.recall.deps, MAIN_SPACE)
+
+        assert await rows(at.app.store, counted) == before != []
 
 
 @pytest.mark.requirement("C-10", "C-71")
