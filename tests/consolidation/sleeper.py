@@ -4,14 +4,14 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from tests.jobs.deps import rows
-from tests.runtime.server import Hands, fixed_tools, opened
+from tests.runtime.server import MONDAY, Hands, fixed_tools, opened
 
 from festinger.consolidation.night import Night, NightDeps, begin_night
 from festinger.consolidation.reflect import (
@@ -140,9 +140,12 @@ def with_model(deps: NightDeps, model: Model | None) -> NightDeps:
 
 
 @asynccontextmanager
-async def sleeping(url: str, folder: Path, **flags: Any) -> AsyncIterator[Sleeper]:
+async def sleeping(
+    url: str, folder: Path, *, now: datetime = MONDAY, seed: int = 1, **flags: Any
+) -> AsyncIterator[Sleeper]:
     """An app on a database of its own, with an embedder that needs no weights."""
-    hands = Hands()
+    hands = Hands(now)
+    tools, start = fixed_tools(hands, seed=seed), StartOptions(providers=True)
     chosen = {"embedding__model": "hashed:64", "llm__write": "", "llm__judge": "", **flags}
-    async with opened(url, folder, tools=fixed_tools(hands), start=StartOptions(providers=True), **chosen) as app:
+    async with opened(url, folder, tools=tools, start=start, **chosen) as app:
         yield Sleeper(app=app, hands=hands)

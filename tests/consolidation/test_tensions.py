@@ -57,7 +57,7 @@ async def sources_of(at: Sleeper, memory: Memory, relation: str = "derives_from"
     return {row["to_id"] for row in found}
 
 
-@pytest.mark.requirement("C-40", "C-04", "C-07", "C-14", "C-16", "C-17")
+@pytest.mark.requirement("C-40", "C-04", "C-07", "C-14", "C-16")
 async def test_a_value_and_three_long_answers_are_one_tension(database_url: str, tmp_path: Path):
     async with sleeping(database_url, tmp_path) as at:
         value = await answer_at_length(at)
@@ -126,7 +126,7 @@ async def test_a_tension_that_five_causes_brought_up_is_acknowledged(database_ur
         assert "status" not in (await at.memories("tension"))[0].metadata
 
 
-@pytest.mark.requirement("C-40", "C-54", "C-58")
+@pytest.mark.requirement("C-40", "C-54")
 @pytest.mark.parametrize("end", ["value replaced", "deeds agree", "a deed denies it"])
 async def test_without_a_model_rules_find_a_tension_and_it_ends_with_its_value_or_by_deeds(
     database_url: str, tmp_path: Path, end: str

@@ -185,6 +185,23 @@ def test_a_turn_is_left_out_when_a_better_hit_was_learnt_from_it():
     assert numbers(drop_sources([said, learnt])) == [2, 1]
 
 
+@pytest.mark.requirement("C-33")
+@pytest.mark.parametrize("kind", ["insight", "narrative"])
+def test_what_a_night_told_anew_stands_before_its_sources_or_not_at_all(kind: str):
+    source, other = hit(1, 1.0), hit(3, 0.8)
+    retold = hit(2, 0.9, kind=kind, derives_from=frozenset([UUID(int=1), UUID(int=9)]))
+
+    assert numbers(drop_sources([source, retold, other])) == [1, 3]
+    assert numbers(drop_sources([retold, source, other])) == [2, 1, 3]
+    assert numbers(drop_sources([other, retold])) == [3, 2]
+
+
+def test_a_tension_stands_beside_what_it_quotes():
+    tension = hit(2, 0.9, kind="tension", derives_from=frozenset([UUID(int=1), UUID(int=3)]))
+
+    assert numbers(drop_sources([hit(1, 1.0), tension, hit(3, 0.8)])) == [1, 2, 3]
+
+
 SAID = frozenset(UUID(int=number) for number in range(11, 15))
 """Turns of one talk."""
 

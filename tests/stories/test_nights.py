@@ -279,7 +279,6 @@ def _utility_query() -> Query:
     )
 
 
-@pytest.mark.requirement("C-58")
 async def test_an_insight_whose_source_was_replaced_is_reconsidered_by_the_model(database_url: str, tmp_path: Path):
     changed = "Ann shares the garden with Neighbors"
     model = gardener()

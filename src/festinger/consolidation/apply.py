@@ -5,7 +5,7 @@ happens in one transaction, together with the items that list it and the mark th
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from uuid import UUID
 
 from festinger.consolidation.ceilings import GOAL_LIKE, WeightAction, find_band, limit_change
@@ -31,6 +31,7 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
+from festinger.observability.metrics import SAFETY_EVENTS
 from festinger.proposals.detectors.detector import finding_to_suggestion
 from festinger.proposals.detectors.patterns import identity_finding
 from festinger.proposals.sightings.intake import record_sighting_in
@@ -133,16 +134,9 @@ async def _follow_up(
 
 
 async def _annotate(context: NightContext, transaction: Transaction, change: PlannedChange) -> list[Item]:
-    memory, made = await annotate(
-        context.deps.memory,
-        transaction,
-        context.space,
-        UUID(change.memory),
-        by=context.by,
-        reason=change.reason,
-        cites=[UUID(each) for each in change.cites],
-        **change.notes,
-    )
+    noted = {"reason": change.reason, "cites": [UUID(each) for each in change.cites], **change.notes}
+    deps, id_ = context.deps.memory, UUID(change.memory)
+    memory, made = await annotate(deps, transaction, context.space, id_, by=context.by, **noted)
     return [(change.kind, memory.id, made)] if made else []
 
 
@@ -156,8 +150,7 @@ async def _reinforce(
     )
     if made and (band := find_band(allowed.center)) != find_band(held.weight.center):
         payload = {"memory": str(held.id), "band": band, "center": allowed.center}
-        subject = f"memory:{held.id}"
-        outbox = context.deps.memory.outbox
+        subject, outbox = f"memory:{held.id}", context.deps.memory.outbox
         await outbox.emit(transaction, "band_reached", space=context.space, subject=subject, payload=payload)
     if made and wanted.alpha > allowed.alpha:
         share = (wanted.alpha - allowed.alpha) / (wanted.alpha - held.weight_alpha)
@@ -176,23 +169,26 @@ async def _move(
 ) -> tuple[UUID | None, Weight]:
     """Change a weight as far as the ceilings allow; return the change and the weight."""
     causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, CauseSpan())
-    raised = await transaction.one(Q["raised"], space=context.space, agent=context.agent, id=held.id, least=GOAL_LIKE)
+    of = {"space": context.space, "agent": context.agent, "id": held.id, "least": GOAL_LIKE}
+    raised = await transaction.one(Q["raised"], **of, by=context.by, since=context.night.started_at)
     action = WeightAction(
         before=held.weight,
         after=wanted,
         causes=causes.count,
         confidence=held.confidence,
-        moved=context.moved.get(held.id, 0.0),
-        changes=context.changes,
+        moved=held.weight.center - raised["center"],
+        changes=raised["changes"],
         goals=tuple(raised["goals"]),
         nights=raised["nights"],
     )
     allowed, events = limit_change(action, context.shadow)
-    context.events += [(held.id, event) for event in events]
+    for event in events:
+        stopped = {"space": context.space, "night": context.night.id, "memory": held.id, **asdict(event)}
+        new, at = context.deps.memory.new_uuid(), context.deps.memory.clock()
+        await transaction.run(Q["put_safety_event"], id=new, at=at, **stopped)
+        SAFETY_EVENTS.labels(event.ceiling.value).inc()
     if allowed == held.weight:
         return None, allowed
-    context.moved[held.id] = action.moved + allowed.center - held.weight.center
-    context.changes += 1
     effect = BeliefUpdate(memory=held.id, belief=replace(held.belief, weight=allowed))
     made = await adjust_belief(
         context.deps.memory, transaction, context.space, effect, by=context.by, reason=reason, evidence=evidence
@@ -229,10 +225,8 @@ async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, i
             await _undo_item(deps, transaction, space, each, by=by, own={one.change for one in items})
         ids, at = [each.change for each in chosen], deps.memory.clock()
         await transaction.run(Q["mark_items_undone"], space=space, ids=ids, at=at, by=by)
-        payload = {"night": str(night), "items": len(chosen), "by": by}
-        await deps.memory.outbox.emit(
-            transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload
-        )
+        outbox, payload = deps.memory.outbox, {"night": str(night), "items": len(chosen), "by": by}
+        await outbox.emit(transaction, "night_undone", space=space, subject=f"night:{night}", payload=payload)
     return len(chosen)
 
 

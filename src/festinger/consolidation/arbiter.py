@@ -61,14 +61,9 @@ async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> Ar
     """Ask a model about a conflict."""
     answer = await model.answer([build_prompt(case)], ArbiterAnswer)
     verdict = ConflictVerdict(
-        decision=answer.value.decision,
+        **answer.value.model_dump(),
         judge=ConflictJudge.MODEL,
         by=answer.model,
-        existing_dimension=answer.value.existing_dimension,
-        new_dimension=answer.value.new_dimension,
-        dimension=answer.value.dimension,
-        reasoning=answer.value.reasoning,
-        confidence=answer.value.confidence,
         model=answer.model,
         prompt_hash=answer.prompt_hash,
         run=run,
@@ -157,15 +152,9 @@ def apply_rules(case: ConflictCase) -> Ruling | None:
     if case.existing.parent_id in case.above_incoming:
         return Ruling(decision=ConflictDecision.UPDATE, why="it says the same more precisely")
     if item.collision_type == Collision.MISCLASSIFICATION and case.free_dimension is not None:
-        if case.is_existing_misplaced:
-            return Ruling(
-                decision=ConflictDecision.RECLASSIFY,
-                why="what stands belongs to another dimension",
-                existing_dimension=case.free_dimension,
-            )
-        return Ruling(
-            decision=ConflictDecision.RECLASSIFY, why="it belongs to another dimension", dimension=case.free_dimension
-        )
+        which, what = ("existing_dimension", "what stands") if case.is_existing_misplaced else ("dimension", "it")
+        why = f"{what} belongs to another dimension"
+        return Ruling(decision=ConflictDecision.RECLASSIFY, why=why, **{which: case.free_dimension})
     is_stated = item.is_persons and item.incoming_source == EdgeSource.GUTASK
     if item.collision_type != Collision.RETRACTION and is_stated and not case.existing.person_stated:
         return Ruling(decision=ConflictDecision.UPDATE, why="a person stated it, and nobody stated the other")

@@ -2,14 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeVar
-from uuid import UUID
 
 import structlog
 
-from festinger.consolidation.ceilings import SafetyEvent
 from festinger.consolidation.night import Night, NightDeps, PlannedChange, Q
 from festinger.consolidation.resolution import CostTotal
 from festinger.errors import FestingerError, StoreDown
@@ -23,6 +22,8 @@ log = structlog.get_logger(room="consolidation")
 
 A = TypeVar("A", bound=AnswerSchema)
 
+UNFINISHED = ("left_over", "failed")
+
 
 class UnitWaitsError(Exception):
     """The model gave no usable answer, or a limit is reached: the unit comes again in the next night."""
@@ -30,17 +31,13 @@ class UnitWaitsError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NightUnit:
-    """One piece of work. `plan` returns the changes; it may ask the model and writes nothing."""
+    """One piece of work. `plan` returns the changes if they are not `known`; it may ask the model and writes nothing."""
 
     key: str
-    plan: Callable[[], Awaitable[Sequence[PlannedChange]]]
+    plan: Callable[[], Awaitable[Sequence[PlannedChange]]] | None = None
+    known: Sequence[PlannedChange] = ()
     makes: bool = False
     """Whether it makes a new memory."""
-
-
-async def return_plan(plan: Sequence[PlannedChange]) -> Sequence[PlannedChange]:
-    """The plan of a unit that is known beforehand."""
-    return plan
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,23 +46,27 @@ class NightContext:
     space: SpaceId
     night: Night
     model: Model | None
-    terms: ConsolidationSettings
-    until: float
-    """When nothing new is begun anymore, by the stopwatch."""
     active: int = 0
     derived: int = 0
-    counts: Counter[str] = field(default_factory=Counter)
-    cost: CostTotal = field(default_factory=CostTotal)
-    calls: int = 0
     preview: list[dict[str, Any]] = field(default_factory=list)
-    left_over: list[dict[str, Any]] = field(default_factory=list)
-    survey: dict[str, Any] = field(default_factory=dict)
-    moved: dict[UUID, float] = field(default_factory=dict)
-    """How far this night moved each center."""
-    changes: int = 0
     shadow: Collection[str] = ()
     """The ceilings that only log."""
-    events: list[tuple[UUID, SafetyEvent]] = field(default_factory=list)
+    terms: ConsolidationSettings = field(init=False)
+    until: float = field(init=False)
+    """When nothing new is begun anymore, by the stopwatch."""
+    survey: Mapping[str, Any] = field(init=False)
+    counts: Counter[str] = field(init=False)
+    calls: int = field(init=False)
+    cost: CostTotal = field(init=False)
+    left_over: list[Mapping[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Go on from what a killed night kept; what it could not do is tried, and counted, again."""
+        night, self.terms = self.night, self.deps.terms(self.space)
+        self.until = self.deps.memory.stopwatch() + self.terms.max_seconds
+        self.survey, self.calls, self.left_over = night.survey, night.model_calls, list(night.left_over)
+        self.counts = Counter({name: n for name, n in night.counts.items() if name not in UNFINISHED})
+        self.cost = CostTotal(total=night.cost_usd if night.model_calls else Decimal(0))
 
     @property
     def by(self) -> str:
@@ -79,7 +80,7 @@ class NightContext:
 
     @property
     def unfinished(self) -> int:
-        return self.counts["left_over"] + self.counts["failed"]
+        return sum(self.counts[name] for name in UNFINISHED)
 
     @property
     def scope(self) -> Scope:
@@ -128,3 +129,10 @@ class NightContext:
         unit = {"space": self.space, "key": key, "night": self.night.id, "step": step, "at": self.deps.memory.clock()}
         text = None if plan is None else json.dumps(plan)
         await transaction.run(Q["write_unit"], **unit, plan=text, is_done=plan is None)
+        await self.keep(transaction)
+
+    async def keep(self, transaction: Transaction) -> None:
+        """Store what the night came to so far."""
+        kept = {"counts": +self.counts, "survey": self.survey, "left_over": self.left_over}
+        of = {"space": self.space, "id": self.night.id, "model_calls": self.calls, "cost_usd": self.cost.total}
+        await transaction.run(Q["keep_night"], **of, **{name: json.dumps(value) for name, value in kept.items()})

@@ -170,16 +170,15 @@ async def begin_night(
     trigger: str = "person",
     **more: Any,
 ) -> UUID:
-    """Create a night for a job to run; `more` are `dry_run` and `only_step`. Raises `AlreadyRunning`."""
-    chosen = {"dry_run": False, "only_step": "", **more}
+    """Create a night, with `dry_run` and `only_step`, or return a killed one like it. Raises `AlreadyRunning`."""
+    of = {"space": space, "agent": agent, "dry_run": False, "only_step": "", **more}
     night, at = deps.memory.new_uuid(), deps.memory.clock()
     await transaction.run(Q["end_lost_nights"], space=space, id=None, at=at)
-    row = await transaction.maybe(
-        Q["begin_night"], space=space, id=night, agent=agent, trigger=trigger, at=at, **chosen
-    )
+    row = await transaction.maybe(Q["begin_night"], id=night, trigger=trigger, at=at, **of)
+    row = row or await transaction.maybe(Q["killed_night"], **of)
     if row is None:
         raise AlreadyRunning("A night of these memories is running already.")
-    return night
+    return UUID(str(row["id"]))
 
 
 async def find_night(deps: NightDeps, space: SpaceId, night: UUID) -> Night:

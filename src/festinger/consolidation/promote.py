@@ -6,11 +6,10 @@ what is disputed. What would become part of who the agent is, a person decides, 
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from festinger.consolidation.ceilings import GOAL_LIKE
-from festinger.consolidation.context import NightContext, NightUnit, return_plan
+from festinger.consolidation.context import NightContext, NightUnit
 from festinger.consolidation.night import NightItemKind, PlannedChange, Q, plan_change, planned_from_json
 from festinger.ids import Origin
 from festinger.memory.confidence import decay_weight, idle_days, reinforce_weight
@@ -64,13 +63,13 @@ async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
     left = await context.deps.store.all(Q["last_left_over"], space=context.space, agent=night.agent, night=night.id)
     for row in left:
         rest = [planned_from_json(row["change"])]
-        yield NightUnit(key=f"rest:{rest[0].memory}:{row['id']}", plan=partial(return_plan, rest))
+        yield NightUnit(key=f"rest:{rest[0].memory}:{row['id']}", known=rest)
     for memory in await context.load("promotion_candidates", causes=STAGES[0].causes):
         if (found := await _find_promotion(context, memory)) is not None:
             stage, causes = found
             key = f"promote:{memory.id}:{stage.gain}:{min(causes.sightings)}:{causes.count}"
             plan = _plan_promotion(context, memory, stage, causes)
-            yield NightUnit(key=key, plan=partial(return_plan, plan))
+            yield NightUnit(key=key, known=plan)
 
 
 async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, CauseSpan] | None:
@@ -96,5 +95,5 @@ def _plan_promotion(
     asks = after.center > bound and context.terms.trust_level < TRUSTED
     kind = NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED
     evidence = tuple(str(each) for each in causes.sightings)
-    reason = f"promotion: {causes.count} causes over {causes.days} days"
+    reason = f"{causes.count} causes over {causes.days} days"
     return [plan_change(kind, memory, reason, gain=stage.gain, evidence=evidence)]

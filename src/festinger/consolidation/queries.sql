@@ -49,6 +49,17 @@ update night set state = 'failed', finished_at = %(at)s, error = 'It was not end
 where space_id = %(space)s and state in ('waiting', 'running')
   and (id = %(id)s::uuid or started_at < %(at)s::timestamptz - interval '6 hours');
 
+-- name: try_lock_night
+-- Tries for the lock of a night that runs, which ends with its process.
+select pg_try_advisory_lock(hashtextextended('festinger night ' || %(space)s::text || ' ' || %(id)s::uuid, 0)) as locked;
+
+-- name: killed_night
+-- A night that was begun in the same way and that no process runs any more.
+select n.id from night n
+where n.space_id = %(space)s and n.agent_id = %(agent)s and n.state = 'running' and n.dry_run = %(dry_run)s
+  and n.only_step = %(only_step)s
+  and pg_try_advisory_xact_lock(hashtextextended('festinger night ' || n.space_id || ' ' || n.id, 0));
+
 -- name: mark_night_running
 -- Notes that a night began to work; nothing if it is over.
 update night set state = 'running' where space_id = %(space)s and id = %(id)s and state in ('waiting', 'running')
@@ -58,11 +69,15 @@ returning id;
 -- Notes which step a night is at.
 update night set step = %(step)s where space_id = %(space)s and id = %(id)s;
 
+-- name: keep_night
+-- Keeps what a night came to so far, so that one that is killed goes on from there.
+update night set counts = %(counts)s::jsonb, survey = %(survey)s::jsonb, left_over = %(left_over)s::jsonb,
+    model_calls = %(model_calls)s, cost_usd = %(cost_usd)s
+where space_id = %(space)s and id = %(id)s;
+
 -- name: finish_night
--- Notes what a night came to.
-update night set state = %(state)s, counts = %(counts)s::jsonb, survey = %(survey)s::jsonb,
-    preview = %(preview)s::jsonb, left_over = %(left_over)s::jsonb, model_calls = %(model_calls)s,
-    cost_usd = %(cost_usd)s, finished_at = %(at)s, error = %(error)s
+-- Notes that a night is over.
+update night set state = %(state)s, preview = %(preview)s::jsonb, finished_at = %(at)s, error = %(error)s
 where space_id = %(space)s and id = %(id)s;
 
 -- name: find_night
@@ -103,12 +118,12 @@ with owner as (
     select distinct coalesce(m.agent_id, '') as agent_id from memory m
     where m.space_id = %(space)s and m.status = 'active'
 ), last as (
-    select n.agent_id, max(n.finished_at) as at, bool_or(n.state in ('waiting', 'running') and n.started_at > %(at)s::timestamptz - interval '6 hours') as is_running
+    select n.agent_id, max(n.finished_at) as at, bool_or(n.state = 'waiting' and n.started_at > %(at)s::timestamptz - interval '6 hours') as is_waiting
     from night n where n.space_id = %(space)s and not n.dry_run
     group by n.agent_id
 )
 select o.agent_id from owner o left join last l on l.agent_id = o.agent_id
-where not coalesce(l.is_running, false) and (l.at is null or l.at <= %(at)s::timestamptz - interval '10 minutes')
+where not coalesce(l.is_waiting, false) and (l.at is null or l.at <= %(at)s::timestamptz - interval '10 minutes')
   and exists (
       select from memory m where m.space_id = %(space)s and coalesce(m.agent_id, '') = o.agent_id
         and (l.at is null or m.updated_at > l.at))
@@ -215,15 +230,27 @@ join memory_sighting s on s.space_id = %(space)s and s.memory_id = n.id and s.co
 group by n.name
 having count(distinct n.id) >= 3 and count(distinct (s.agent_id, s.session_id, s.day, s.origin)) >= 2
 
+-- part: done
+-- The units that are done, by key.
+select u.key from night_unit u where u.space_id = %(space)s and u.is_done
+
 -- name: groups
--- The groups of an owner; with a share, those of which no insight covers so much, nor one that a person took back.
+-- The groups of an owner; with a share, those that nobody was asked about and of which no insight covers so much, nor one
+-- that a person took back.
 with named as (
     -- use: named
 ), grouped as (
     -- use: grouped
+), keyed as (
+    select g.*, 'group:' || (
+        select md5(string_agg(concat(m.id, m.fold), ',' order by m.id)) from memory m
+        where m.space_id = %(space)s and m.id = any(g.members)) as key
+    from grouped g
 )
-select g.members, g.causes from grouped g
-where %(covered)s::double precision is null or not exists (
+select g.members, g.causes, g.key from keyed g
+where %(covered)s::double precision is null or g.key <> all(%(asked)s::text[]) and g.key not in (
+    -- use: done
+) and not exists (
     select from memory d
     join memory_link l on l.space_id = d.space_id and l.from_id = d.id and l.relation = 'derives_from'
         and l.undone_at is null and l.to_id = any(g.members)
@@ -233,6 +260,16 @@ where %(covered)s::double precision is null or not exists (
     group by d.id having count(*) >= %(covered)s * cardinality(g.members))
 order by g.causes desc, g.name
 limit %(limit)s;
+
+-- name: taken_back
+-- Insights that somebody took back and that said this, or rested on the same sources.
+select m.id from memory m join night_item i on i.space_id = m.space_id and i.memory_id = m.id and i.kind = 'learned'
+where m.space_id = %(space)s and m.agent_id is not distinct from %(agent)s::text and m.kind = 'insight'
+  and m.status <> 'active' and i.undone_at is not null
+  and (lower(m.content) = lower(%(text)s) or array(
+      select l.to_id from memory_link l
+      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' order by l.to_id
+  ) = array(select distinct c from unnest(%(cites)s::uuid[]) as c order by c));
 
 -- name: insights_on
 -- Insights that share at least two sources and a third of the fewer with some.
@@ -245,9 +282,11 @@ having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(cou
 
 -- name: untold_insights
 -- Insights on enough sources that no narrative tells, or one of which half the sources or more are not theirs any more.
-select m.*, ground.sources, told.id as told from memory m
+select m.*, ground.sources, ground.key, told.id as told from memory m
 cross join lateral (
-    select array_agg(s.id order by s.id) as sources from memory_link l
+    select array_agg(s.id order by s.id) as sources,
+        concat('narrative:', m.id, ':', md5(concat(m.fold, string_agg(concat(s.id, s.fold), ',' order by s.id)))) as key
+    from memory_link l
     join memory s on s.space_id = l.space_id and s.id = l.to_id and s.status = 'active'
     where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'derives_from' and l.undone_at is null
 ) as ground
@@ -260,7 +299,9 @@ left join lateral (
     where a.space_id = m.space_id and a.to_id = m.id and a.relation = 'about'
     order by n.seq desc limit 1
 ) as told on true
-where m.kind = 'insight' and cardinality(ground.sources) >= %(fewest)s
+where m.kind = 'insight' and cardinality(ground.sources) >= %(fewest)s and ground.key not in (
+    -- use: done
+  )
   and (told.id is null or 2 * told.kept <= cardinality(ground.sources)) and
 -- use: own
 order by m.seq
@@ -305,9 +346,12 @@ group by m.space_id, m.id
 order by m.seq;
 
 -- name: without_short_form
--- Long memories without a short form, the heaviest first.
-select m.* from memory m
-where m.compressed is null and length(m.content) > %(longer)s and
+-- Long memories without a short form that nobody was asked for, the heaviest first.
+select m.*, short.key from memory m
+cross join lateral (select concat('short:', m.id, ':', encode(m.fold, 'hex')) as key) as short
+where m.compressed is null and length(m.content) > %(longer)s and short.key not in (
+    -- use: done
+  ) and
 -- use: own
 order by m.weight_alpha / (m.weight_alpha + m.weight_beta) desc, m.seq
 limit %(limit)s;
@@ -327,8 +371,21 @@ where not m.immutable and m.kind not in ('insight', 'narrative', 'tension')
 -- use: own
 order by m.cause_count desc, m.seq;
 
+-- part: moved
+-- The changes of weights that a night has made.
+select c.* from memory_change c
+where c.space_id = %(space)s and c.op = 'weight' and c.at >= %(since)s and c.by = %(by)s and c.undone_at is null
+
 -- name: raised
--- The centers of an owner's other memories that are like goals, and how many nights raised one since its last cause.
+-- The centers of an owner's other memories that are like goals, how many nights raised one since its last cause, how many
+-- weights this night has changed, and the center that this one had before.
+with moved as (
+    -- use: moved
+), before as (
+    select (array_agg(c.was ->> 'weight_alpha' order by c.at, c.id) filter (where c.was ? 'weight_alpha'))[1] as alpha,
+           (array_agg(c.was ->> 'weight_beta' order by c.at, c.id) filter (where c.was ? 'weight_beta'))[1] as beta
+    from (select m.at, m.id, m.before -> 'memories' -> %(id)s::uuid::text as was from moved m) as c
+)
 select array(select m.weight_alpha / (m.weight_alpha + m.weight_beta) from memory m
              where m.weight_alpha / (m.weight_alpha + m.weight_beta) >= %(least)s and m.id <> %(id)s and
              -- use: own
@@ -336,7 +393,12 @@ select array(select m.weight_alpha / (m.weight_alpha + m.weight_beta) from memor
     (select count(distinct i.night_id) from night_item i
      where i.space_id = %(space)s and i.memory_id = %(id)s and i.kind = 'reinforced' and i.undone_at is null
        and i.at > (select max(s.at) from memory_sighting s where s.space_id = %(space)s and s.memory_id = %(id)s
-                     and s.counted and s.origin <> 'job')) as nights;
+                     and s.counted and s.origin <> 'job')) as nights,
+    (select count(*) from moved) as changes,
+    (select w.alpha / (w.alpha + w.beta) from memory h cross join before b
+     cross join lateral (select coalesce(b.alpha::double precision, h.weight_alpha) as alpha,
+                                coalesce(b.beta::double precision, h.weight_beta) as beta) as w
+     where h.space_id = %(space)s and h.id = %(id)s) as center;
 
 -- name: spent_causes
 -- The sightings that earlier promotions of a memory rest on.

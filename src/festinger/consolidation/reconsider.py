@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from festinger.consolidation.context import NightContext, NightUnit, return_plan
+from festinger.consolidation.context import NightContext, NightUnit
 from festinger.consolidation.night import NightItemKind, PlannedChange, Q, plan_change, plan_text, unit_key
 from festinger.consolidation.sources import FEWEST_CITED, format_sources, reject_text, select_cited
 from festinger.llm.model import AnswerSchema
@@ -37,7 +37,7 @@ async def ended_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per tension and narrative about what does not stand any more."""
     for memory in await context.load("derived_about_gone"):
         plan = [plan_change(NightItemKind.ARCHIVED, memory, "what it is about does not stand any more")]
-        yield NightUnit(key=unit_key("ended", [memory]), plan=partial(return_plan, plan))
+        yield NightUnit(key=unit_key("ended", [memory]), known=plan)
 
 
 async def _plan_reconsideration(

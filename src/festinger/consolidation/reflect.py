@@ -78,16 +78,19 @@ async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
         return
     async for unit in _question_units(context):
         yield unit
-    for group in await context.rows("groups", limit=MOST_GROUPS, covered=COVERED):
-        members = await _load_sources(context, group["members"])
+    asked: list[str] = []
+    # One at a time: an insight about one group may cover another.
+    while len(asked) < MOST_GROUPS and (groups := await context.rows("groups", covered=COVERED, asked=asked, limit=1)):
+        asked.append(groups[0]["key"])
+        members = await _load_sources(context, groups[0]["members"])
         plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
-        yield NightUnit(key=unit_key("group", members), plan=plan, makes=True)
+        yield NightUnit(key=asked[-1], plan=plan, makes=True)
     async for unit in ended_units(context):
         yield unit
     for row in await context.rows("untold_insights", fewest=FEWEST_SOURCES, limit=MOST_NARRATIVES):
         insight, sources = memory_from_row(row), await _load_sources(context, row["sources"])
         plan = partial(_plan_narrative, context, insight, sources, told=str(row["told"] or ""))
-        yield NightUnit(key=unit_key("narrative", [insight, *sources]), plan=plan, makes=True)
+        yield NightUnit(key=row["key"], plan=plan, makes=True)
 
 
 async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
@@ -96,27 +99,29 @@ async def _question_units(context: NightContext) -> AsyncIterator[NightUnit]:
     if len(recent) < FEWEST_SOURCES:
         return
     key, before = unit_key("questions", recent), context.unfinished
-    for question in await _ask_questions(context, key, recent):
-        hits = await recall_sources(context, question, limit=HITS)
+    for question, ids in await _ask_questions(context, key, recent):
+        hits = await _load_sources(context, [UUID(each) for each in ids])
         if len(hits) >= FEWEST_SOURCES:
             plan = partial(_plan_insights, context, question, hits, most=MOST_INSIGHTS)
-            yield NightUnit(key=unit_key("insight", hits), plan=plan, makes=True)
+            yield NightUnit(key=unit_key("insight", hits, question), plan=plan, makes=True)
     if context.unfinished == before and not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
             await context.write_unit(transaction, NightStep.REFLECT.value, key)
 
 
-async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[str]:
-    """Return the questions to answer; a killed night goes on with those that it asked for."""
+async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memory]) -> list[tuple[str, list[str]]]:
+    """Return the questions to answer and what they recall; a killed night goes on with those that it asked for."""
     row = await context.deps.store.maybe(Q["find_unit"], space=context.space, key=key)
     if row is not None:
         return [] if row["is_done"] else list(row["plan"])
     prompt = load_prompt(PACKAGE, "questions").message(notes=format_sources(recent), most=str(QUESTIONS))
     try:
-        questions = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
+        asked = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
     except UnitWaitsError:
         context.counts["left_over"] += 1
         return []
+    found = [await recall_sources(context, each, limit=HITS) for each in asked]
+    questions = [(each, [str(hit.id) for hit in hits]) for each, hits in zip(asked, found, strict=True)]
     if not context.night.dry_run:
         async with context.deps.store.transaction() as transaction:
             await context.write_unit(transaction, NightStep.REFLECT.value, key, questions)
@@ -155,6 +160,8 @@ async def _plan_insights(
         cited, text = select_cited(draft.cites, shown), " ".join(draft.statement.split())
         if draft.confidence is not None and draft.confidence < LEAST_SURE:
             context.counts["unsure"] += 1
+        elif await context.rows("taken_back", text=text, cites=[each.id for each in cited]):
+            context.counts["taken_back"] += 1
         elif not reject_text(context, text, cited):
             same = await _find_same(context, text, cited)
             notes = {"prompt": prompt.prompt_hash}
@@ -200,8 +207,8 @@ async def _plan_narrative(
 async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per long memory without a short form."""
     if context.model is not None:
-        for memory in await context.load("without_short_form", longer=LONG, limit=MOST_SHORTENED):
-            yield NightUnit(key=unit_key("short", [memory]), plan=partial(_plan_short_form, context, memory))
+        for row in await context.rows("without_short_form", longer=LONG, limit=MOST_SHORTENED):
+            yield NightUnit(key=row["key"], plan=partial(_plan_short_form, context, memory_from_row(row)))
 
 
 async def _plan_short_form(context: NightContext, memory: Memory) -> list[PlannedChange]:

@@ -10,7 +10,7 @@ opinion: a plain contradiction waits for a person, and only a person overturns w
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -181,23 +181,13 @@ async def run_resolution(
         return None
     limit = deps.terms(space).resolution_max_items
     items = await list_due_conflicts(deps, space, limit=limit + 1, memories=judge_memories is not None)
-    worker = _Worker(
-        deps=deps,
-        space=space,
-        run=run,
-        dry_run=row["dry_run"],
-        model=await model_for(space),
-        bill=CostTotal(),
-        judge_memories=judge_memories,
-    )
+    model, is_dry = await model_for(space), row["dry_run"]
+    worker = _Worker(deps=deps, space=space, run=run, dry_run=is_dry, model=model, judge_memories=judge_memories)
     fates = Counter([await worker.settle(item) for item in items[:limit]])
     left = max(0, await count_pending(deps, space) - fates[ResolutionStatus.WAITING] - fates[ResolutionStatus.FAILED])
     tally = ResolutionReport(
         seen=sum(fates.values()),
-        resolved=fates[ResolutionStatus.RESOLVED],
-        dismissed=fates[ResolutionStatus.DISMISSED],
-        waiting=fates[ResolutionStatus.WAITING],
-        failed=fates[ResolutionStatus.FAILED],
+        **{status.value: fates[status] for status in ResolutionStatus},
         left_over=left if len(items) > limit else 0,
         cost_usd=worker.bill.total,
     )
@@ -209,14 +199,9 @@ async def _finish(deps: WorldDeps, space: SpaceId, run: UUID, tally: ResolutionR
     async with deps.store.transaction() as transaction:
         await transaction.run(Q["finish_resolution"], space=space, id=run, now=deps.clock(), **asdict(tally))
         told = {name: value for name, value in asdict(tally).items() if name not in ("left_over", "cost_usd")}
-        cost = None if tally.cost_usd is None else float(tally.cost_usd)
-        await deps.outbox.emit(
-            transaction,
-            "resolution_finished",
-            space=space,
-            subject=f"resolution:{run}",
-            payload={"run_id": str(run), "cost_usd": cost, **told},
-        )
+        cost, subject = None if tally.cost_usd is None else float(tally.cost_usd), f"resolution:{run}"
+        payload = {"run_id": str(run), "cost_usd": cost, **told}
+        await deps.outbox.emit(transaction, "resolution_finished", space=space, subject=subject, payload=payload)
     log.info("conflicts resolved", space=space, run=str(run), **told)
 
 
@@ -229,8 +214,8 @@ class _Worker:
     run: UUID
     dry_run: bool
     model: Model | None
-    bill: CostTotal
     judge_memories: JudgeMemories | None = None
+    bill: CostTotal = field(default_factory=CostTotal)
 
     async def settle(self, item: Conflict) -> ResolutionStatus:
         """Decide one item. An error is recorded with the item and does not stop the run."""

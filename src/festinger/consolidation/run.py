@@ -6,7 +6,6 @@ next time, because its keys are not done. A dry run plans and applies nothing.
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import asdict
 from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
@@ -19,7 +18,7 @@ from festinger.consolidation.reflect import reflect_units, rewrite_units
 from festinger.consolidation.tensions import tension_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
-from festinger.observability.metrics import NIGHTS, SAFETY_EVENTS
+from festinger.observability.metrics import NIGHTS
 
 Report = Callable[[int, int, str], Awaitable[None]]
 """Receives how many steps are done, of how many, and the present one."""
@@ -37,18 +36,14 @@ MOST_GROUPS = 20
 
 
 async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Report | None = None) -> None:
-    """Run a night to its end, or go on with one that was killed; one that is over stays as it is."""
-    if await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is None:
-        return
-    terms = deps.terms(space)
-    context = NightContext(
-        deps=deps,
-        space=space,
-        night=await find_night(deps, space, night),
-        model=await deps.writer(space),
-        terms=terms,
-        until=deps.memory.stopwatch() + terms.max_seconds,
-    )
+    """Run a night to its end, or go on with one that was killed; one that is over, or runs elsewhere, stays as it is."""
+    async with deps.store.locked(Q["try_lock_night"], space=space, id=night) as held:
+        if held and await deps.store.maybe(Q["mark_night_running"], space=space, id=night) is not None:
+            begun, model = await find_night(deps, space, night), await deps.writer(space)
+            await _run(NightContext(deps=deps, space=space, night=begun, model=model), report)
+
+
+async def _run(context: NightContext, report: Report | None) -> None:
     error = None
     try:
         await _run_steps(context, report)
@@ -56,7 +51,7 @@ async def run_night(deps: NightDeps, space: SpaceId, night: UUID, *, report: Rep
         raise
     except FestingerError as failure:
         error = failure.message
-        log.warning("night failed", night=str(night), why=error)
+        log.warning("night failed", night=str(context.night.id), why=error)
     await _finish(context, error)
 
 
@@ -76,12 +71,12 @@ async def _run_steps(context: NightContext, report: Report | None) -> None:
 async def _survey(context: NightContext) -> None:
     """Take the numbers of the night's memories; later steps and the console read them."""
     [row] = await context.rows("survey")
-    groups = await context.rows("groups", covered=None, limit=MOST_GROUPS)
+    groups = await context.rows("groups", covered=None, asked=[], limit=MOST_GROUPS)
     context.active, context.derived = row["active"], row["derived"]
     terms = context.terms
     context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
-    context.survey = {**row, "groups": shown}
+    context.survey = context.survey or {**row, "groups": shown, "model": context.model.name if context.model else ""}
 
 
 async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> None:
@@ -96,9 +91,10 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
             context.counts["left_over"] += 1
             return
         else:
-            plan = list(await unit.plan())
+            plan = list(await unit.plan() if unit.plan else unit.known)
             if context.night.dry_run:
-                context.preview += [each.as_json() for each in plan]
+                known = {each["text"] for each in context.preview} - {""}
+                context.preview += [each.as_json() for each in plan if each.text not in known]
                 return
             async with context.deps.store.transaction() as transaction:
                 await context.write_unit(transaction, step.value, unit.key, [each.as_json() for each in plan])
@@ -113,30 +109,13 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
 
 
 async def _finish(context: NightContext, error: str | None) -> None:
-    deps, night, state = context.deps, context.night, "failed" if error else "done"
-    counts = {name: number for name, number in sorted(context.counts.items()) if number}
+    deps, night, state, counts = context.deps, context.night, "failed" if error else "done", +context.counts
+    end = {"state": state, "preview": json.dumps(context.preview), "at": deps.memory.clock(), "error": error}
+    space, subject = context.space, f"night:{night.id}"
     async with deps.store.transaction() as transaction:
-        await transaction.run(
-            Q["finish_night"],
-            space=context.space,
-            id=night.id,
-            state=state,
-            counts=json.dumps(counts),
-            survey=json.dumps(context.survey),
-            preview=json.dumps(context.preview),
-            left_over=json.dumps(context.left_over),
-            model_calls=context.calls,
-            cost_usd=context.cost.total,
-            at=deps.memory.clock(),
-            error=error,
-        )
-        for memory, event in context.events:
-            of = {"space": context.space, "night": night.id, "memory": memory, "at": deps.memory.clock()}
-            await transaction.run(Q["put_safety_event"], id=deps.memory.new_uuid(), **of, **asdict(event))
-            SAFETY_EVENTS.labels(event.ceiling.value).inc()
+        await context.keep(transaction)
+        await transaction.run(Q["finish_night"], space=space, id=night.id, **end)
         payload = {"night": str(night.id), "agent": night.agent, "dry_run": night.dry_run, "counts": counts}
-        await deps.memory.outbox.emit(
-            transaction, "night_finished", space=context.space, subject=f"night:{night.id}", payload=payload
-        )
+        await deps.memory.outbox.emit(transaction, "night_finished", space=space, subject=subject, payload=payload)
     NIGHTS.labels(state).inc()
-    log.info("night finished", space=context.space, night=str(night.id), **counts)
+    log.info("night finished", space=space, night=str(night.id), **counts)

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from festinger.consolidation.context import NightContext, NightUnit, return_plan
+from festinger.consolidation.context import NightContext, NightUnit
 from festinger.consolidation.night import NightItemKind, PlannedChange, plan_change, plan_text, unit_key
 from festinger.consolidation.reflect import PACKAGE, recall_sources
 from festinger.consolidation.sources import format_sources, select_cited
@@ -41,7 +41,7 @@ async def tension_units(context: NightContext) -> AsyncIterator[NightUnit]:
     for row in await context.rows("open_tensions"):
         if (change := _follow_tension(row)) is not None:
             key = f"{change.kind.value}:{change.memory}:{row['acted']}"
-            yield NightUnit(key=key, plan=partial(return_plan, [change]))
+            yield NightUnit(key=key, known=[change])
     judge = "rules" if context.model is None else "model"
     for row in await context.rows("values", above=HELD_DEAR, judge=judge, limit=MOST_VALUES):
         value, since = memory_from_row(row), context.deps.memory.clock() - SPAN

@@ -439,10 +439,12 @@ returning w.source, w.ref;
 select pg_advisory_xact_lock(hashtextextended('festinger words ' || %(space)s::text, 0));
 
 -- name: count_words
--- Brings the counts up to what some texts say now: what was counted of them is taken out, what they hold is put in.
+-- Brings the counts up to what some texts say now: what was counted of them is taken out, what they hold is put in. What
+-- nights derived repeats the words of its sources, which would make them look more common than they are.
 with wanted as (
     select m.id as ref, length(m.content_tsv) as len, strip(m.content_tsv) as terms from memory m
     where %(source)s = 'memory' and m.space_id = %(space)s and m.id = any(%(refs)s) and m.status = 'active'
+      and m.kind not in ('insight', 'narrative', 'tension')
     union all
     select t.turn_id, t.len, strip(t.content_tsv) from turn_index t
     where %(source)s = 'turn' and t.space_id = %(space)s and t.turn_id = any(%(refs)s) and t.part = 0
@@ -486,7 +488,7 @@ delete from words_counted c where c.space_id = %(space)s;
 -- Counts the words of all texts of a space whose counts were emptied.
 with texts as (
     select 'memory' as source, m.id as ref, length(m.content_tsv) as len, strip(m.content_tsv) as terms from memory m
-    where m.space_id = %(space)s and m.status = 'active'
+    where m.space_id = %(space)s and m.status = 'active' and m.kind not in ('insight', 'narrative', 'tension')
     union all
     select 'turn', t.turn_id, t.len, strip(t.content_tsv) from turn_index t
     where t.space_id = %(space)s and t.part = 0

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import numpy as np
 
+from festinger.memory.model import Kind
 from festinger.retrieval.candidate import CueOutcome, Prior, RecallCandidate
 
 MOSTLY = 0.7
@@ -45,6 +46,8 @@ TURNS_LOOKED_AT = 10
 recall@10 on BEAM falls from .61 to .56, and the newer comes first no more often."""
 TRUSTED_MORE = 0.3
 """Trust lead needed to rank before another: a person before a model, a model before an unknown source."""
+RETOLD = (Kind.INSIGHT, Kind.NARRATIVE)
+"""Kinds that say again what their sources say; a tension says what none of them does."""
 TWINS_AMONG = 60
 """Best hits among which duplicates are searched; what lies behind is hardly shown."""
 
@@ -231,12 +234,15 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
 
 
 def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
-    """Drop turns from which a better hit was learned verbatim: they would repeat it."""
+    """Drop turns from which a better hit was learned verbatim, and insights and narratives that a better hit is a source
+    of: they would repeat it."""
     sources: set[UUID] = set()
-    kept = []
+    kept: dict[UUID, RecallHit] = {}
     for hit in hits:
-        if hit.candidate.is_memory and not hit.candidate.sums_up:
-            sources |= hit.candidate.derives_from
-        if hit.candidate.is_memory or hit.candidate.ref not in sources:
-            kept.append(hit)
-    return kept
+        one = hit.candidate
+        if one.is_memory and not one.sums_up:
+            sources |= one.derives_from
+        is_retold = one.kind in RETOLD and not one.derives_from.isdisjoint(kept)
+        if not is_retold and (one.is_memory or one.ref not in sources):
+            kept[one.ref] = hit
+    return list(kept.values())

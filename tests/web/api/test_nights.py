@@ -6,6 +6,7 @@ import pytest
 from tests.jobs.deps import drain
 from tests.web.deps import deps
 
+from festinger.consolidation.report import NO_MODEL
 from festinger.store.repositories.auth import AccessRole
 
 
@@ -28,6 +29,6 @@ async def test_a_reviewer_starts_reads_and_takes_back_a_night(database_url: str,
     assert (refused.status, begun.status, again.status) == (403, 202, 409)
     assert [each["id"] for each in listed.json["items"]] == [night]
     assert (listed.json["next"], page.json["items"]) == (night, [])
-    assert (told.json["state"], told.json["lines"]) == ("done", ["Nothing was changed."])
+    assert (told.json["state"], told.json["lines"]) == ("done", [NO_MODEL, "Nothing was changed."])
     assert undone.json == {"night": night, "undone": 0}
     assert (wrong.status, unknown.status) == (422, 404)

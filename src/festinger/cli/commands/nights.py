@@ -9,9 +9,10 @@ from festinger.cli.client import current_user
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, format_time, show_progress
-from festinger.consolidation.night import Night
+from festinger.consolidation.night import Night, NightItemKind, NightStep
 from festinger.ids import SpaceId, pick, prefix, read_id
 from festinger.runtime.app import App, StartOptions
+from festinger.services.agent import use_local_model
 from festinger.services.nights import get_night, list_nights, run_night, undo_night
 
 MOST_LISTED = 50
@@ -28,7 +29,7 @@ async def consolidate(
         bool, typer.Option("--dry-run", help="Show what would be made and changed; change nothing.")
     ] = False,
     of: Annotated[str | None, typer.Option("--of", help="Memories of this agent; without it, the shared ones.")] = None,
-    step: Annotated[str, typer.Option("--step", help="This step alone.")] = "",
+    step: Annotated[str, typer.Option("--step", help=f"Only one of {', '.join(NightStep)}.")] = "",
 ) -> None:
     """Run a night now: insights and promotions.
 
@@ -36,6 +37,7 @@ async def consolidate(
     """
     async with context.app(start=StartOptions(providers=True)) as app:
         space = context.space_in(app)
+        await use_local_model(app)
         with show_progress(context, "Consolidating") as shown:
 
             async def report(done: int, total: int, note: str) -> None:
@@ -60,15 +62,15 @@ async def show_nights(
         space = context.space_in(app)
         if night is None:
             found = await list_nights(app, space=space, limit=MOST_LISTED)
-            rows = ((each.id, each.agent or "(shared)", each.state, format_time(each.started_at)) for each in found)
-            table = context.table(("id", "agent", "state", "started"), rows)
-            context.show([each.as_json() for each in found], table=table, text="No night has been yet.")
+            table = context.table(("id", "agent", "state", "changes", "started"), map(_row, found))
+            hint = "No nights yet. `festinger consolidate --dry-run` shows what one would do."
+            context.show([each.as_json() for each in found], table=table, text=hint)
             return
         id_ = await _find(app, space, night)
         if undo or item:
             chosen = read_id(item) if item else None
             done = await undo_night(app, space=space, id=id_, item=chosen, by=f"person:{current_user()}")
-            context.say(f"Took back {done} items.")
+            context.say(f"Changes taken back: {done}.")
         told = await get_night(app, space=space, id=id_)
     _show(context, told)
 
@@ -79,10 +81,20 @@ async def _find(app: App, space: SpaceId, text: str) -> UUID:
     return pick(text, [each for each in known if str(each).startswith(wanted)])
 
 
+def _row(night: Night) -> tuple[object, ...]:
+    changes = sum(night.counts.get(each, 0) for each in NightItemKind)
+    state = "preview" if night.dry_run else night.state
+    return str(night.id)[:SHORT_ID], night.agent or "(shared)", state, changes, format_time(night.started_at)
+
+
 def _show(context: CommandContext, night: Night) -> None:
-    head = f"Night {str(night.id)[:SHORT_ID]} ({night.agent or 'shared'}): {night.state}"
+    short, whose = str(night.id)[:SHORT_ID], f"agent {night.agent}" if night.agent else "the shared memories"
     items = [
         f"  {each.change} {each.kind.value} {str(each.memory)[:SHORT_ID]}{' (undone)' if each.is_undone else ''}"
         for each in night.items
     ]
-    context.show(night.as_json(), text="\n".join([head, *night.lines, *items]))
+    if night.dry_run and night.preview:
+        items = ["`festinger consolidate` does this."]
+    elif any(not each.is_undone for each in night.items):
+        items.insert(0, f"`festinger nights {short} --undo` takes it back; `--item ID` only one of these:")
+    context.show(night.as_json(), text="\n".join([f"Night {short} of {whose}: {night.state}", *night.lines, *items]))
