@@ -128,7 +128,8 @@ def test_the_installed_commands_and_library_learn_and_recall(installed: Installa
 def test_the_installed_server_starts_and_says_how_to_get_the_models(installed: Installation, database_url: str):
     shell = Shell(home=installed.folder, database=database_url, environment={})
     python = str(installed.folder / "bin" / "python")
-    with shell.server("--no-worker", python=python, environment={"HOME": str(installed.folder)}) as server:
+    environment = {"HOME": str(installed.folder), "FESTINGER_HOME": str(installed.folder / "served")}
+    with shell.server("--no-worker", python=python, environment=environment) as server:
         server.wait_until("/admin/readyz", 200)
         stopped = server.stop()
 
