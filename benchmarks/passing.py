@@ -56,7 +56,7 @@ class PassingAmount:
     """How many requests a client has before it starts over."""
 
 
-FULL = PassingAmount(warm_up=20, turns=5, requests=40, throughput_turns=3, clients=32, seconds=3.0, most=2000)
+FULL = PassingAmount(warm_up=10, turns=3, requests=20, throughput_turns=3, clients=32, seconds=3.0, most=2000)
 QUICK = PassingAmount(warm_up=2, turns=2, requests=5, throughput_turns=1, clients=4, seconds=0.2, most=10)
 
 

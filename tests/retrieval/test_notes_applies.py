@@ -1,6 +1,8 @@
 """Which notes are shown beside a message, once they were read."""
 
-from festinger.retrieval.notes import combine_logits, pair_text, select_notes
+from uuid import UUID
+
+from festinger.retrieval.notes import CurrentMemory, combine_logits, limit_reading, pair_text, select_notes
 
 
 def test_the_best_note_is_shown_and_further_ones_only_when_they_are_sure_too():
@@ -27,3 +29,15 @@ def test_nearness_adds_to_what_the_reader_says():
 
 def test_of_a_long_message_its_end_is_read():
     assert pair_text("note", "x" * 1000 + " the end").endswith(" the end")
+
+
+def test_beside_a_long_message_fewer_notes_are_read():
+    notes = [
+        CurrentMemory(id=UUID(int=n), text="x" * 80, compressed=None, version=1, disputed=False) for n in range(30)
+    ]
+
+    short, long = (len(limit_reading(notes, "y" * length)) for length in (50, 240))
+
+    assert limit_reading(notes, "y")[0] is notes[0]
+    assert 20 <= short < 30
+    assert 8 <= long < 10

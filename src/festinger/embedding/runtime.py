@@ -36,8 +36,9 @@ RUN = 8
 WORKERS = 2
 """Concurrent runs: a query need not wait for a list in progress, and at most two share the cores."""
 
-NICENESS = 10
-"""A run needs a whole core for long; threads that serve requests need one briefly, but at once."""
+NICENESS, URGENT_NICENESS = 10, 3
+"""A run needs a whole core for long; threads that serve requests need one briefly, but at once. Where a request waits
+for the run, the others still go first: their answers are on the way."""
 
 RUNTIME_FAULTS = (
     faults.EPFail,
@@ -64,7 +65,12 @@ class Runner:
         self._threads = ThreadPoolExecutor(
             WORKERS, thread_name_prefix="festinger-embedding", initializer=lower_thread_priority
         )
-        self._urgent = ThreadPoolExecutor(WORKERS, thread_name_prefix="festinger-urgent")
+        self._urgent = ThreadPoolExecutor(
+            WORKERS,
+            thread_name_prefix="festinger-urgent",
+            initializer=lower_thread_priority,
+            initargs=(URGENT_NICENESS,),
+        )
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
         """Return one row per text or pair, in order. Urgent calls, with a request waiting, keep priority."""
@@ -93,12 +99,12 @@ async def _in_thread(threads: ThreadPoolExecutor, operation: Callable[[A], B], g
     return await asyncio.get_running_loop().run_in_executor(threads, operation, given)
 
 
-def lower_thread_priority() -> None:
+def lower_thread_priority(niceness: int = NICENESS) -> None:
     """Lower the priority of this thread below those that serve requests, where the system supports it."""
     if sys.platform == "linux":
         thread = threading.get_native_id()
         # An unprivileged process may not raise its priority.
-        os.setpriority(os.PRIO_PROCESS, thread, max(NICENESS, os.getpriority(os.PRIO_PROCESS, thread)))
+        os.setpriority(os.PRIO_PROCESS, thread, max(niceness, os.getpriority(os.PRIO_PROCESS, thread)))
 
 
 def release_memory() -> None:

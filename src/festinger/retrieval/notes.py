@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
 from typing import Protocol
 from uuid import UUID
@@ -82,6 +83,9 @@ NOTE_CHARS, MESSAGE_CHARS = 300, 400
 STANDING = 12
 """Preferences and rules of an agent considered for every message, newest first."""
 KNOWN_NOTES = 4_000
+READ_CHARS = 3_000
+"""Characters of notes and message read while a request waits, some 70 ms of a core: twenty notes beside a short
+question, the nearest nine beside a long message."""
 
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
@@ -121,6 +125,12 @@ def reader_path() -> Path:
 def pair_text(note: str, message: str) -> str:
     """Format a note and a message as in training; only the end of a long message."""
     return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
+
+
+def limit_reading(notes: Sequence[RecallItem | CurrentMemory], message: str) -> Sequence[RecallItem | CurrentMemory]:
+    """Return the first notes, as many as may be read beside a message."""
+    lengths = accumulate(len(pair_text(note.text, message)) for note in notes)
+    return notes[: sum(length <= READ_CHARS for length in lengths)]
 
 
 def combine_logits(logit: float, cosine: float | None) -> float:

@@ -27,6 +27,7 @@ from festinger.retrieval.notes import (
     COMPANIONS,
     CurrentMemory,
     NoteReader,
+    limit_reading,
     load_companions,
     load_likely_updates,
     load_standing_notes,
@@ -238,7 +239,7 @@ async def _select_applicable(
     taken = {note.id for note in general}
     near = [note for note in found if note.id not in taken]
     taken.update(note.id for note in near)
-    notes = [*near, *(each for each in standing if each.id not in taken)]
+    notes = limit_reading([*near, *(each for each in standing if each.id not in taken)], message)
     scores = await reader.score(message, notes)
     chosen = [notes[at] for at in select_notes(scores, message, most=MOST_NOTES)]
     if not chosen:
