@@ -111,9 +111,12 @@ async def test_news_in_other_words_replaces_what_it_makes_outdated(database_url:
         await chat(at, "I go to work by train, what podcast fits into 25 minutes?")
         await chat(at, "Our office dog is called Bruno. Is chocolate really that bad for dogs?")
         await chat(at, "It's the bus that I take to work these days. Any tips against motion sickness?")
+        await chat(at, "we upgraded our shop to Django 5.1, what changes with async views?")
 
         ride = await notes(at, "how do I get to work?")
+        django = await notes(at, "which django version are we on?")
 
+    assert "upgraded our shop to Django 5.1" in django
     assert "bus" in ride
     assert "train" not in ride
     assert "Bruno" not in ride

@@ -48,6 +48,8 @@ _ASKING = re.compile(
 )
 _DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
+_PAST = re.compile(r"\b(?:i|we|you|he|she|it|they)\s+(?:\w+ly\s+|just\s+)?\w{3,}ed\b", re.IGNORECASE)
+"""A regular past form behind a pronoun, whatever the verb: `we upgraded`."""
 _MARKER = re.compile(
     r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|o+h+|a+h+|h+m+|u+[hm]+|e+r+m*|u+gh+|hey|hi|hello|yeah|yes|yep|yup|no|nope"
     r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
@@ -195,6 +197,7 @@ def is_verb_like(text: str) -> bool:
     written = split_words(text)[:LONGEST_SIDE]
     return (
         _CONTRACTED.search(" ".join(written)) is not None
+        or _PAST.search(" ".join(written)) is not None
         or find_verb(written) is not None
         or any(word in _irregular_forms() for word in written[1:])
     )
