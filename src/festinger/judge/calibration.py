@@ -2,7 +2,8 @@
 
 Every pair of statements passes the guards first, as in learning, because vectors decide only what the guards
 let through. `same` and `check` come from statements, `subject` from names and `censor` from the meanings of
-censors. A threshold with too few examples stays as it was and is reported. A person decides whether to keep the new profile. Examples are bundled, read from JSON
+censors. A threshold with too few examples stays as it was and is reported. A person decides whether to keep the
+new profile. Examples are bundled, read from JSON
 Lines files, or derived from people's decisions.
 """
 

@@ -156,10 +156,9 @@ async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[Current
 
 async def load_companions(deps: RetrievalDeps, scope: Scope, memory: UUID) -> list[CurrentMemory]:
     """Load what else was said in the turn that taught a memory. Raises `StoreDown`."""
-    async with deps.store.transaction(hot=True) as transaction:
-        rows = await transaction.all(
-            Q["companions"], space=scope.space, agent=scope.agent, memory=memory, limit=2 * COMPANIONS
-        )
+    rows = await deps.store.all(
+        Q["companions"], hot=True, space=scope.space, agent=scope.agent, memory=memory, limit=2 * COMPANIONS
+    )
     return [current_memory_from_row(row) for row in rows]
 
 
