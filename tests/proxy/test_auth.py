@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.proxy.proxy_server import exchange, open_door
 from tests.upstream import always, reply, scripted
 
-from festinger.proxy.auth import is_allowed_host, is_allowed_origin, machine_names
+from festinger.proxy.auth import is_allowed_host, is_allowed_origin, own_hostnames
 from festinger.settings.tree import ProxySettings, ServerSettings, Settings
 
 NAMES = frozenset({"workbench"})
@@ -131,8 +131,12 @@ def test_a_name_of_the_open_network_is_never_ours(name: str):
     assert not is_allowed_host([name.encode()], names=NAMES, listed=())
 
 
-def test_the_machine_knows_its_own_name():
-    assert all(name == name.lower() and name for name in machine_names())
+def test_the_machine_knows_its_own_names_in_any_case(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "WorkBench")
+    monkeypatch.setattr("socket.getfqdn", lambda: "WorkBench.Example.net")
+    for host in (b"workbench", b"WORKBENCH:11435", b"workbench.example.net"):
+        assert is_allowed_host([host], names=own_hostnames(), listed=())
+    assert not is_allowed_host([b"example.net"], names=own_hostnames(), listed=())
 
 
 TURNED_AWAY = [

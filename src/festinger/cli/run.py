@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerDeps
 from festinger.proxy.app import Proxy
+from festinger.proxy.auth import own_hostnames
 from festinger.proxy.transport.server import is_exposed, open_server
 from festinger.proxy.transport.upstream import UpstreamClient, open_upstream
 from festinger.runtime.environment import LocalServer, SystemServices
@@ -65,7 +66,7 @@ def _build_proxy(how: ServerOptions, early_server: EarlyServer, upstream: Upstre
         ready=early_server.ready,
         new_id=how.tools.new_id,
         stopwatch=how.tools.stopwatch,
-        machine_names=(socket.gethostname(), socket.getfqdn()),
+        machine_names=own_hostnames(),
         exposed=is_exposed(how.settings.now.server.host),
         insecure=how.insecure,
         process=early_server.process,

@@ -48,10 +48,10 @@ _AUTHORITY = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<po
 _ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#@\\\s]*)")
 
 
-def machine_names() -> frozenset[str]:
-    """This machine's own host names."""
-    name = socket.gethostname().lower()
-    return frozenset({name, name.split(".", 1)[0]} - {""})
+def own_hostnames() -> frozenset[str]:
+    """Return the names of this machine in lowercase, full and short."""
+    names = {socket.gethostname().lower(), socket.getfqdn().lower()}
+    return frozenset(names | {name.partition(".")[0] for name in names}) - {""}
 
 
 def is_allowed_host(
