@@ -9,6 +9,7 @@ are dropped.
 """
 
 import argparse
+import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -63,11 +64,12 @@ def export_clauses() -> Iterator[dict[str, object]]:
     """Every clause as the encoder reads it; some that begin a message once more behind a lead-in."""
     chance = Random(0)
     for clause, message, label, fold in labeled_clauses():
-        yield {"text": encoder_text(clause, message), "label": label, "fold": fold}
+        row = {"label": label, "fold": fold, "source": "statements"}
+        yield {"text": encoder_text(clause, message), **row}
         if clause.start == 0 and chance.random() < LED_IN:
             lead = chance.choice(LEADS)
             led = replace(clause, start=len(lead))
-            yield {"text": encoder_text(led, lead + message), "label": label, "fold": fold}
+            yield {"text": encoder_text(led, lead + message), **row}
 
 
 def _is_kept(start: int, end: int, spans: list[tuple[int, int]]) -> bool:
@@ -124,10 +126,10 @@ def cross_validate(rows: Rows) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true", help="only cross-validate")
-    parser.add_argument("--export", type=Path, help="only write the clauses for `adapter.py` to this file")
+    parser.add_argument("--export", type=Path, help="only write the rows that `train.py` reads to this file")
     given = parser.parse_args()
     if given.export:
-        given.export.write_text(json.dumps(list(export_clauses())), encoding="utf-8")
+        given.export.write_bytes(gzip.compress(json.dumps(list(export_clauses())).encode()))
         return
     rows = read_rows()
     cross_validate(rows)

@@ -1,12 +1,13 @@
 """Trains one of the readers, and writes it as 8-bit layers for the bundled encoder. Needs PyTorch.
 
-    python benchmarks/training/train.py ROWS TEACHER STUDENT OUT
+    python benchmarks/training/train.py ROWS TEACHERS STUDENT OUT
 
-`ROWS` is what `relations` or `applies` write: `text`, `label` (a class), `fold` and `source`. `TEACHER` and
-`STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the bundled reranker (twelve layers; `unpack` reads
-them from its quantized file) and all-MiniLM-L6-v2 (six). The teacher learns from the labels; the student from the labels
-and from what the teacher says of all rows, with its embeddings frozen, so that the embedder's can be used. One fold is
-held out of both, and the printed figures are from it. One to nine minutes on a GPU.
+`ROWS` is what `relations` or `applies` write: `text`, `label` (a class), `fold` and `source`. `TEACHERS` (separated by
+commas) and `STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the bundled reranker and bge-small
+(twelve layers; `unpack` reads them from their quantized files), and all-MiniLM-L6-v2 (six). A teacher learns from the
+labels; the student from the labels and from what the teachers say of all rows on average, with its embeddings frozen, so
+that the embedder's can be used. What a teacher says is kept in `OUT`'s folder, so teachers can learn side by side with
+`-` for the student. One fold is held out of all, and the printed figures are from it. Minutes on a GPU.
 """
 
 import gzip
@@ -38,6 +39,8 @@ SOFTNESS = 2.0
 """How much the teacher's answers are softened."""
 TRUST = 0.6
 """Weight of the teacher's answer beside the label."""
+EPOCHS = 8
+"""Times that the student reads the rows."""
 BARS = (0.5, 0.7, 0.8, 0.9)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -129,10 +132,15 @@ def guess(model: Reader, rows: list[Row]) -> list[torch.Tensor]:
     return [found[at] for at in range(len(rows))]
 
 
-def report(model: Reader, rows: list[Row]) -> None:
+def report(model: Reader, held: list[Row]) -> None:
+    for source in sorted({row["source"] for row in held}):
+        _report(model, source, [row for row in held if row["source"] == source])
+
+
+def _report(model: Reader, source: str, rows: list[Row]) -> None:
     shares = torch.softmax(torch.stack(guess(model, rows)), -1)
     labels = torch.tensor([row["label"] for row in rows])
-    print(f"{len(rows)} held out: {(shares.argmax(-1) == labels).float().mean():.3f} right")
+    print(f"{source}: {len(rows)} held out: {(shares.argmax(-1) == labels).float().mean():.3f} right")
     for label in range(1, shares.shape[1]):
         for bar in BARS:
             taken = shares[:, label] >= bar
@@ -185,10 +193,10 @@ def quantized(model: Reader) -> dict[str, np.ndarray]:
     return found
 
 
-def main(source: Path, teacher_folder: Path, student_folder: Path, out: Path) -> None:
+def main(source: Path, teacher_folders: list[Path], student_folder: Path, out: Path) -> None:
     torch.manual_seed(0)
     random.seed(0)
-    tokenizer = Tokenizer.from_file(str(student_folder / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(teacher_folders[0] / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.no_padding()
     rows: list[Row] = json.loads(gzip.decompress(source.read_bytes()))
@@ -207,15 +215,24 @@ def main(source: Path, teacher_folder: Path, student_folder: Path, out: Path) ->
     def epochs(count: int, more: Callable[[], list[Row]]) -> list[list[Row]]:
         return [epoch(last=number == count - 1) + more() for number in range(count)]
 
-    teacher = train(Reader(teacher_folder, classes, frozen=False), epochs(3, list), rate=8e-5, size=96)
-    report(teacher, held)
-    for row, said in zip(learned, guess(teacher, learned), strict=True):
-        row["taught"] = said
-    some = epochs(6, lambda: random.sample(extra, len(extra) * 2 // 3))
+    said = []
+    for folder in teacher_folders:
+        kept = out.parent / f"{folder.name}.npy"
+        if not kept.exists():
+            teacher = train(Reader(folder, classes, frozen=False), epochs(3, list), rate=8e-5, size=96)
+            report(teacher, held)
+            np.save(kept, torch.stack(guess(teacher, learned)).half().numpy())
+        said.append(torch.from_numpy(np.load(kept)).float())
+    if not student_folder.exists():
+        return
+    for row, taught in zip(learned, torch.stack(said).mean(0), strict=True):
+        row["taught"] = taught
+    some = epochs(EPOCHS, lambda: random.sample(extra, len(extra) * 2 // 3))
     student = train(Reader(student_folder, classes, frozen=True), some, rate=1.4e-4, size=128)
     report(student, held)
     save_file(quantized(student), out)
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    rows_file, teachers, *rest = sys.argv[1:]
+    main(Path(rows_file), [Path(each) for each in teachers.split(",")], *map(Path, rest))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.judge.model import Relation
+from festinger.judge.model import Current, Relation
 from festinger.judge.pair_reader import (
     CLASSES,
     MOST_READ,
@@ -84,6 +84,20 @@ async def test_what_may_be_the_same_or_news_waits_for_somebody_to_ask(store: Sto
     [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.9)])
 
     assert (found.relation, found.final) == (Relation.UNSURE, False)
+
+
+@pytest.mark.parametrize(("relation", "current"), [(Relation.UPDATE, Current.NEW), (None, Current.BOTH)])
+async def test_what_rather_stands_but_may_be_news_says_which_is_later(
+    store: Store, relation: Relation | None, current: Current
+):
+    server, scorer = judged_by(store, Relation.UNRELATED)
+    scorer.also = relation
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.9)])
+
+    assert found.relation is (Relation.UNSURE if relation else Relation.UNRELATED)
+    assert found.current is current
+    assert relation is None or found.confidence == 0.0
 
 
 @pytest.mark.parametrize(

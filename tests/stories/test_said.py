@@ -88,7 +88,7 @@ async def test_what_was_said_in_one_breath_comes_back_together(database_url: str
 async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_shown_alone(
     database_url: str, tmp_path: Path
 ):
-    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+    async with stage(database_url, tmp_path, judge__accept=0.99, **EMBEDDER) as at:
         await chat(at, "I work nights at the bakery. How do I sleep by day?")
         await chat(at, "They put me on early shifts permanently. When should I have lunch?")
         await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
@@ -103,6 +103,27 @@ async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_
     for each in (shown, later):
         assert "early shifts" in each
         assert "nights" not in each
+
+
+@pytest.mark.requirement("J-03")
+async def test_of_two_notes_that_stand_and_may_be_news_to_each_other_only_the_later_is_shown_for_one_question(
+    database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "Our bakery opens at six. Which rolls are quick?")
+        await chat(at, "Our bakery is run by Lena. What do I cook for her?")
+        both = await notes(at, "who runs our bakery and when does our bakery open?")
+        await rows(
+            at.app.store, "update judgement set current = 'new', final = true, relation = 'unrelated' returning id"
+        )
+        one = await notes(at, "who runs our bakery and when does our bakery open?")
+        alone = await notes(at, "opening hours?")
+
+    assert "six" in both
+    assert "Lena" in both
+    assert "six" not in one
+    assert "Lena" in one
+    assert "six" in alone
 
 
 @pytest.mark.requirement("J-03")

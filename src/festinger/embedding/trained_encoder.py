@@ -1,8 +1,7 @@
 """The bundled encoder with trained layers, as a classifier of texts.
 
-Trained layers have 8 bits (`benchmarks/training/train.py`) and take the place of the encoder's, or they are
-low-rank changes (`benchmarks/training/adapter.py`), added to the encoder's layers and brought to 8 bits here. The
-word embeddings are shared with the embedder of the same process.
+Trained layers have 8 bits (`benchmarks/training/train.py`) and take the place of the encoder's. The word
+embeddings are shared with the embedder of the same process.
 """
 
 import asyncio
@@ -67,17 +66,9 @@ def _open(layers: Path) -> TextClassifier:
     head, bias = (own.pop(name) for name in HEAD)
     model = folder / "model.safetensors"
     base = read_tensors(model)
-    for name in [name.removesuffix(".down") for name in own if name.endswith(".down")]:
-        change = own.pop(f"{name}.up") @ own.pop(f"{name}.down")
-        own |= _to_8_bits(name, base[f"{name}.weight"] + change)
     graph = build_graph({**base, **own}, shape, Pooling.MEAN)
     weights = large_arrays(graph, model, own=own)
     session = open_session(to_onnx(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
     runner = Runner(session, tokenizer, read=keep_output, alone=False)
     return TextClassifier(runner, head, bias, weights)
-
-
-def _to_8_bits(name: str, weight: Array) -> dict[str, Array]:
-    scale = np.abs(weight).max(axis=1) / 127
-    return {f"{name}.weight": np.round(weight / scale[:, None]).astype(np.int8), f"{name}.scale": scale}

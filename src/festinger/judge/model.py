@@ -90,7 +90,8 @@ def unsure_judgement(
     return Judgement(
         relation=Relation.UNSURE,
         current=current,
-        confidence=0.5,
+        # Of a pair that rather reads as two, the later does not stand for the earlier.
+        confidence=0.0 if leaning is Relation.UNRELATED else 0.5,
         judge=judge,
         reasoning=reasoning,
         guards=guards,

@@ -698,12 +698,15 @@ order by m.seq
 limit %(limit)s;
 
 -- name: likely_updates
--- What was said later and probably replaces some memories, as long as that is not decided; the newest of each.
+-- What was said later and probably replaces some memories, as long as that is not decided, the newest of each; what may
+-- replace them only if it is one of them.
 select distinct on (j.old_ref) j.old_ref as asked, m.id, m.content, m.compressed, m.version, false as disputed
 from judgement j
 join memory old on old.space_id = %(space)s and old.id = j.old_ref and not old.immutable
 join memory m on m.space_id = %(space)s and m.id = j.new_ref and m.trust >= old.trust
-where j.space_id = %(space)s and j.old_ref = any(%(memories)s::uuid[]) and not j.final and j.current = 'new'
+where j.space_id = %(space)s and j.old_ref = any(%(memories)s::uuid[]) and j.current = 'new'
+  and (not j.final and j.confidence >= 0.5 or j.relation in ('unrelated', 'unsure') and j.new_ref = any(%(memories)s::uuid[]))
+  and j.overruled_by is null
   and m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s)
 order by j.old_ref, m.seq desc;
 

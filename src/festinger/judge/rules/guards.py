@@ -160,11 +160,14 @@ def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     only_old, only_new = list((one - other).elements()), list((other - one).elements())
     sizes = {size for _, size in only_old} & {size for _, size in only_new}
     dimensions = {dimension for dimension, _ in [*only_old, *only_new]}
+    # Where a unit was not read (`90d`, `floor 3`), the same digits may well mean the same.
+    is_unread = PLAIN in dimensions
     if sizes and len(dimensions) > 1:
-        return GuardHit(guard=Guard.UNIT, why="The same number has another unit.")
+        return GuardHit(guard=Guard.UNIT, why="The same number has another unit.", soft=is_unread)
     is_unit = dimensions != {PLAIN} and _digits(old) == _digits(new) != []
     guard = Guard.UNIT if is_unit else Guard.NUMBER
-    return GuardHit(guard=guard, why=f"The numbers differ: {_said(only_old)} and {_said(only_new)}.")
+    why = f"The numbers differ: {_said(only_old)} and {_said(only_new)}."
+    return GuardHit(guard=guard, why=why, soft=is_unit and is_unread)
 
 
 def _digits(reading: StatementReading) -> list[str]:
@@ -185,7 +188,7 @@ def _date(
         if days[0] != days[1]:
             return GuardHit(guard=Guard.DATE, why=f"They happened on {days[0]} and {days[1]}.")
     if old.tense != new.tense or old.past != new.past:
-        return GuardHit(guard=Guard.DATE, why="They speak of different times.", soft=old.past == new.past)
+        return GuardHit(guard=Guard.DATE, why="They speak of different times.", soft=True)
     return None
 
 

@@ -33,6 +33,7 @@ _EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s)")
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
     r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
+    r"|\sso\s(?=\w{2,20}\s(?:me|us)\b)"
 )
 _OBJECT = re.compile(r"[A-Z]\w{0,30}\s\w{1,20}\s(?:it|them)\b")
 """`Katja owns it`: cut off from its referent it says nothing."""
@@ -46,6 +47,8 @@ _ASKING = re.compile(
     r"(?:can|could|would|will|do|does|did|is|are|was|were|should|shall|may|any|what|which|who|whose|when|where|why|how)\b",
     re.IGNORECASE,
 )
+_REQUEST = re.compile(r"([a-z]{2,20})(?<!ed)(?<![^s]s)\s(?:me|us)\b", re.IGNORECASE)
+"""Something asked for, whatever the verb: `tell me how`."""
 _DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
 _PAST = re.compile(r"\b(?:i|we|you|he|she|it|they)\s+(?:\w+ly\s+|just\s+)?\w{3,}ed\b", re.IGNORECASE)
@@ -182,7 +185,7 @@ def _trimmed(sentence: str, start: int, end: int) -> tuple[str, int]:
 
 def stands_alone(text: str, *, is_right: bool = False) -> bool:
     """Whether a piece of a sentence has its own subject and verb, or is a directive."""
-    if _DIRECTIVE.match(text) or (is_right and text.endswith("?") and _ASKING.match(text)):
+    if _DIRECTIVE.match(text) or (is_right and (_asks_for(text) or (text.endswith("?") and _ASKING.match(text)))):
         return True
     written = split_words(text)[:LONGEST_SIDE]
     if len(written) < 2:
@@ -191,6 +194,11 @@ def stands_alone(text: str, *, is_right: bool = False) -> bool:
         verb = find_verb(written)
         return verb is not None and 0 < verb <= 3
     return is_verb_like(text)
+
+
+def _asks_for(text: str) -> bool:
+    found = _REQUEST.match(text)
+    return found is not None and found[1].casefold() not in FUNCTION_WORDS | _irregular_forms()
 
 
 def is_verb_like(text: str) -> bool:
