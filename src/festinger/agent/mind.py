@@ -18,6 +18,7 @@ import structlog
 from pydantic import BaseModel, Field
 
 from festinger.agent.attention import (
+    INNER,
     RECENT_WINNERS,
     Stimulus,
     StimulusSource,
@@ -39,11 +40,12 @@ from festinger.agent.confidence import (
 )
 from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.goals import GoalStep, list_open, notice_goals
+from festinger.agent.idle import MOST_WAITING, IdlePick, Selves, come_upon, is_nothing, record_thought
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
-from festinger.agent.tools import AgentTool, OnText, answer_with_tools, own_tools
+from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
-from festinger.ids import MemoryId, Origin, Scope
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.memory.deps import MemoryDeps
@@ -159,6 +161,9 @@ class AgentCycle:
     action: str = "said"
     degraded: list[str] = field(default_factory=list)
     message: str
+    """What it is about."""
+    prompt: str
+    """What the model is asked."""
     tell: OnText
     said: list[PromptMessage] = field(default_factory=list)
     """What the model was told, and what it said and called."""
@@ -168,7 +173,7 @@ class AgentCycle:
     recall: str = ""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("message", "tell", "said", "reply", "notes", "evidence", "recall")
+        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall")
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 
@@ -191,6 +196,8 @@ class Agent:
     """Memories that a message taught, by its turn: what was just said is no recollection."""
     reminders: Sequence[Reminder] = ()
     """Those that the last message set."""
+    picks: dict[UUID, IdlePick] = field(default_factory=dict)
+    """What idle thoughts that wait are about."""
 
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
@@ -207,6 +214,35 @@ class Agent:
         source = StimulusSource.USER
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
         return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
+
+    async def idle(self) -> Stimulus | None:
+        """Come upon a memory and let it wait for attention; none where there is nothing to think about."""
+        memory = self.deps.memory
+        if len(self.picks) >= MOST_WAITING:
+            return None
+        goals = await self._load_vectors(await list_open(memory, self.scope))
+        values = await self._load_vectors(await self._load_values())
+        selves = Selves(goals=list(goals.values()), values=list(values.values()))
+        pick = await come_upon(memory, self.scope, selves, self.deps.chance)
+        if pick is None:
+            return None
+        made = Stimulus(
+            id=memory.new_uuid(),
+            source=StimulusSource.IDLE,
+            text=pick.candidate.text,
+            prompt=pick.prompt,
+            at=memory.clock(),
+            vector=pick.candidate.vector,
+        )
+        self.picks[made.id] = pick
+        self.learned[made.id] = pick.memories
+        self.waiting.append(made)
+        return made
+
+    async def _load_values(self) -> list[Memory]:
+        """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
+        found = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
@@ -226,9 +262,7 @@ class Agent:
             for each in heaviest.get(name, ())
         ]
         history = await self._load_history(before=winner.stimulus.id)
-        said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
-        own = own_tools(self.deps.memory, self.scope, said, noted=self.reminders)
-        tools = [] if self.deps.tools is None else [*self.deps.tools, *own]
+        tools = self._offer_tools(cycle, history)
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
@@ -242,13 +276,22 @@ class Agent:
                 *(f"You just noted a reminder for {each}" for each in self.reminders),
             ),
             history=history,
-            message=cycle.message,
+            message=cycle.prompt,
             notes=cycle.notes,
         )
         cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
         await self._answer(cycle, tools)
         await self._finish(cycle)
         return cycle
+
+    def _offer_tools(self, cycle: AgentCycle, history: Sequence[EpisodeTurn]) -> list[AgentTool]:
+        """The tools of a cycle: while nobody asks for anything, only those that change nothing."""
+        if self.deps.tools is None:
+            return []
+        if cycle.source in INNER:
+            return [each for each in self.deps.tools if each.effect is ToolEffect.NOTHING]
+        said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
+        return [*self.deps.tools, *own_tools(self.deps.memory, self.scope, said, noted=self.reminders)]
 
     def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
         """The open goals nearest to what the agent attends to, without those among the notes.
@@ -296,6 +339,7 @@ class Agent:
             source=stimulus.source,
             winner=stimulus.id,
             message=stimulus.text,
+            prompt=stimulus.prompt or stimulus.text,
             tell=tell,
             reason=winner.reason,
             candidates=[
@@ -308,6 +352,8 @@ class Agent:
     async def _answer(self, cycle: AgentCycle, tools: Sequence[AgentTool]) -> None:
         """Ask the model, once more if it is in doubt, and think slowly if that is not enough."""
         model = await self.deps.model(ModelPurpose.CHAT, self.scope)
+        if model is None and cycle.source in INNER:
+            return
         if model is None:
             cycle.action = "remembered"
             noted = [f"I will remind you: {each}" for each in self.reminders]
@@ -320,9 +366,10 @@ class Agent:
         except FestingerError:
             cycle.action = "failed"
             cycle.degraded.append("model")
-            await self.deps.memory.store.run(Q["put_cycle"], **cycle.row())
+            await self._record(cycle)
             raise
-        await self._doubt(cycle, model, tools)
+        if cycle.source not in INNER:  # what nobody hears needs no second asking
+            await self._doubt(cycle, model, tools)
 
     async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
         """Ask the model what it says to all that was said; it may call tools before."""
@@ -377,17 +424,42 @@ class Agent:
             await learn(self.deps.memory, self.scope, request)
 
     async def _finish(self, cycle: AgentCycle) -> None:
-        """Keep the reply and the cycle, and infer what became of the notes. Never costs the reply."""
-        memory = self.deps.memory
+        """Keep what came of a cycle, and the cycle. Never costs the reply."""
         try:
-            shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
-            await append_turn(memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
-            if shown and cycle.action == "said":
-                await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
+            await (self._keep_thought(cycle) if cycle.source in INNER else self._keep_reply(cycle))
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
-        await memory.store.run(Q["put_cycle"], **cycle.row())
+        await self._record(cycle)
+
+    async def _record(self, cycle: AgentCycle) -> None:
+        """Keep a cycle, and say that it is over to those who watch."""
+        memory = self.deps.memory
+        async with memory.store.transaction() as transaction:
+            await transaction.run(Q["put_cycle"], **cycle.row())
+            await memory.outbox.emit(
+                transaction,
+                "cycle_finished",
+                space=self.scope.space,
+                subject=f"agent:{self.scope.agent}",
+                payload={"cycle": str(cycle.id), "n": cycle.n, "source": cycle.source.value, "action": cycle.action},
+                agent=self.scope.agent,
+                session=self.scope.session,
+            )
+
+    async def _keep_reply(self, cycle: AgentCycle) -> None:
+        """Keep the reply, and infer what became of the notes."""
+        shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
+        await append_turn(self.deps.memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
+        if shown and cycle.action == "said":
+            await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
+
+    async def _keep_thought(self, cycle: AgentCycle) -> None:
+        """Keep what was thought as a turn that nobody is told at once, and that is never evidence."""
+        cycle.reply = "" if is_nothing(cycle.reply) else cycle.reply
+        cycle.action = "thought" if cycle.reply else "nothing"
+        if (pick := self.picks.pop(cycle.winner, None)) is not None:
+            await record_thought(self.deps.memory, self.scope, cycle.winner, pick, cycle.reply)
 
     async def close(self) -> None:
         """End the conversation: its episode is closed and summarized. Idempotent."""
@@ -469,6 +541,11 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
     """The last cycles of an agent, newest first, with the messages that they attended to."""
     rows = await store.all(Q["cycles"], space=scope.space, agent=scope.agent, before=before, limit=limit)
     return [dict(row) for row in rows]
+
+
+async def list_agents(store: Store, space: SpaceId) -> list[AgentId]:
+    """The agents of a space that thought or remind of something."""
+    return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
 
 
 def answer_from_memory(notes: str, *, has_learned: bool) -> str:

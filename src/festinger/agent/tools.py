@@ -7,6 +7,7 @@ the person, so goals and reminders only change in words that the person used in 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal, shares_words
@@ -30,9 +31,21 @@ OnText = Callable[[str], None]
 RunAgentTool = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
+class ToolEffect(StrEnum):
+    """What a call changes."""
+
+    NOTHING = "nothing"
+    INNER = "inner"
+    """What the agent remembers, which can be undone."""
+    OUTSIDE = "outside"
+    """Something outside that can be undone."""
+    IRREVERSIBLE = "irreversible"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool(ToolOffer):
     run: RunAgentTool
+    effect: ToolEffect = ToolEffect.IRREVERSIBLE
 
 
 async def answer_with_tools(
@@ -118,4 +131,4 @@ def own_tools(
 def _tool(name: str, description: str, run: RunAgentTool, **arguments: str) -> AgentTool:
     properties = {each: {"type": "string", "description": meaning} for each, meaning in arguments.items()}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return AgentTool(name=name, description=description, schema=schema, run=run)
+    return AgentTool(name=name, description=description, schema=schema, run=run, effect=ToolEffect.INNER)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from festinger.agent.tools import AgentTool
+from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.ids import Origin, Scope
 from festinger.mcp.tools import TOOLS, ToolSpec
 from festinger.proxy.remote_client import open_in_process
@@ -20,7 +20,13 @@ from festinger.web.app import build_local_app
 def memory_tools(app: App, scope: Scope) -> list[AgentTool]:
     """The memory tools for an agent in a conversation; nothing is opened before one is called."""
     return [
-        AgentTool(name=each.name, description=each.description, schema=each.schema, run=partial(_run, each, app, scope))
+        AgentTool(
+            name=each.name,
+            description=each.description,
+            schema=each.schema,
+            run=partial(_run, each, app, scope),
+            effect=ToolEffect.NOTHING if each.reads_only else ToolEffect.INNER,
+        )
         for each in TOOLS
         if each.name != "observe"
     ]

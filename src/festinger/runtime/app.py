@@ -26,7 +26,7 @@ from festinger.jobs import load
 from festinger.jobs.engine import job_migrations
 from festinger.jobs.queue import Jobs
 from festinger.jobs.worker import run_workers
-from festinger.llm.endpoint import Endpoint
+from festinger.llm.endpoint import Endpoint, ResolveModel
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
 from festinger.llm.router import ModelRouter, ModelRouterDeps
@@ -69,6 +69,7 @@ from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey
 from festinger.settings.sources import ConfigTableRow
+from festinger.settings.tree import LlmSettings
 from festinger.settings.vault import Vault
 from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
@@ -140,12 +141,19 @@ class App:
 
     async def model(self, purpose: ModelPurpose, caller: ModelCaller) -> Model | None:
         """Return the model that answers this caller for this purpose; none if none is configured."""
+        chosen, resolve = self._choose_model(purpose, caller)
+        return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
+    async def endpoint(self, purpose: ModelPurpose, caller: ModelCaller) -> Endpoint | None:
+        """Return where that model is; none if none is configured."""
+        chosen, resolve = self._choose_model(purpose, caller)
+        return await self.switchboard.endpoint(purpose, settings=chosen, resolve=resolve)
+
+    def _choose_model(self, purpose: ModelPurpose, caller: ModelCaller) -> tuple[LlmSettings, ResolveModel]:
         async def resolve(row: UUID) -> Endpoint:
             return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
 
-        chosen = self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value)
-        return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
+        return self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value), resolve
 
     def model_for(self, purpose: ModelPurpose) -> Callable[[SpaceId], Awaitable[Model | None]]:
         """Return how a package gets the model of a space for this purpose."""

@@ -11,6 +11,7 @@ from uuid import UUID
 from festinger.agent.confidence import describe_confidence
 from festinger.agent.context import HEAVIEST
 from festinger.agent.goals import list_open, list_settled
+from festinger.agent.idle import load_thoughts
 from festinger.agent.mind import (
     IDENTITY_SECTIONS,
     Agent,
@@ -50,11 +51,14 @@ MOST_TURNS = 12
 """Turns of the last conversation that the view of a mind has."""
 MOST_CYCLES = 10
 MOST_SETTLED = 5
+MOST_THOUGHTS = 5
 OWN_PURPOSES = (ModelPurpose.CHAT, ModelPurpose.SYSTEM2)
 
 
-async def use_local_model(app: App) -> None:
-    """Let the agent talk with the model at the proxy's upstream, if that is local."""
+async def use_local_model(app: App, space: SpaceId | None = None) -> None:
+    """Let the agent talk with the model at the proxy's upstream, if that is local and the space names no other."""
+    if space is not None and (app.settings.for_space(space).llm.chat or app.own_model.setting):
+        return
     chosen = app.settings.now.proxy
     native, openai = (str(each or chosen.upstream) for each in (chosen.upstreams.ollama, chosen.upstreams.openai))
     if found := await find_local_model(ollama=native, openai=openai):
@@ -70,8 +74,7 @@ async def last_session(app: App, scope: Scope) -> SessionId | None:
 
 async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: bool = False) -> Scope:
     """Choose where to talk with an agent: in the last chat, or in a new one. Without a named model a local one is sought."""
-    if not app.settings.for_space(space).llm.chat and not app.own_model.setting:
-        await use_local_model(app)
+    await use_local_model(app, space)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
     before = None if new else await last_session(app, scope)
     return scope if before is None else Scope(space=space, agent=agent, session=before)
@@ -133,6 +136,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
         ],
         "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
         "reminders": [field_values(each) for each in await list_reminders(deps, scope)],
+        "thoughts": await load_thoughts(deps, scope, limit=MOST_THOUGHTS),
         "turns": await _load_last_turns(app, scope),
         "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
         "cost": {

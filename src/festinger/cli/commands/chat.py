@@ -21,11 +21,15 @@ from festinger.cli.terminal import SHORT_ID, escape_line, escape_text
 from festinger.errors import BadInput, FestingerError, NotFound
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from festinger.agent.mind import Agent, AgentCycle, HearResult
     from festinger.client.memory import Memory
     from festinger.runtime.app import App
 
 SHOWN_CHARS = 100
+NIGHT_LINES = 3
+"""Lines of the last night's report that the first screen has; `festinger nights` has all."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
 
 
@@ -41,6 +45,9 @@ async def chat(
     start: Annotated[
         Path | None, typer.Option("--start", help="File with `boundaries`, `values` and `goals` to learn once.")
     ] = None,
+    show_thoughts: Annotated[
+        bool, typer.Option("--show-thoughts", help="Show first what it thought while nobody talked with it.")
+    ] = False,
 ) -> None:
     """Talk with an agent that remembers.
 
@@ -62,6 +69,8 @@ async def chat(
             from festinger.agent.start import learn_start
 
             await learn_start(app.memory.deps, talk.mind.scope, "\n".join(_read_lines(start)))
+        if show_thoughts:
+            await _thoughts(talk, "")
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
@@ -328,6 +337,15 @@ async def _remind(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "due", "reminder"), rows, nothing="Nothing waits. `/remind tomorrow 9:00 call Ada` sets one.")
 
 
+async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
+    """List what the agent thought while nobody talked with it."""
+    from festinger.agent.idle import MOST_ALONE, load_thoughts
+
+    found = await load_thoughts(talk.app.memory.deps, talk.mind.scope, limit=MOST_ALONE)
+    rows = [(f"{each['at'].astimezone():%d %b %H:%M}", each["channel"], each["content"]) for each in found]
+    talk.print_rows(("when", "about", "thought"), rows, nothing="It had no thoughts of its own yet.")
+
+
 async def _readiness(talk: ChatTerminal, _rest: str) -> None:
     from festinger.agent.readiness import load_readiness
 
@@ -346,6 +364,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
     "conflicts": ("What cannot both be true.", _conflicts),
     "inbox": ("What waits for you.", _inbox),
     "cost": ("What the models cost.", _cost),
+    "thoughts": ("What the agent thought while nobody talked with it.", _thoughts),
     "readiness": ("How far the agent has come: ten milestones.", _readiness),
     "help": ("This list; /quit ends the chat.", _help),
 }
@@ -353,24 +372,30 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 
 
 async def _first_screen(talk: ChatTerminal) -> list[str]:
-    """What is due, who it is, what it knows, what was left open, and which model answers; a line for each."""
+    """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
     from festinger.agent.goals import list_open
+    from festinger.agent.idle import tell_thought
     from festinger.agent.reminders import tell_due
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
+    from festinger.services.agent import last_session
     from festinger.world.conflicts import load_conflicts
 
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
     brief = await talk.memory.brief()
     known = _count(len(brief.notes) + brief.omitted, "thing")
-    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, limit=1)
+    before = await last_session(app, scope)
+    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1) if before else []
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
     due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]
     who = f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."
     lines = [*due, who]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
+    lines += await _tell_night(talk, since=episodes[0].last_at if episodes else None)
+    if thought := await tell_thought(app.memory.deps, scope):
+        lines.append(f"{escape_line(thought)} (/thoughts)")
     if goals := await list_open(app.memory.deps, scope):
         lines.append(f"Open: {escape_line('; '.join(each.content for each in goals)[:SHOWN_CHARS])} (/goals)")
     if any(waiting):
@@ -379,6 +404,18 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
         )
     lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
+
+
+async def _tell_night(talk: ChatTerminal, *, since: "datetime | None") -> list[str]:
+    """What the last night did, if nobody talked since."""
+    from festinger.services.nights import get_night, list_nights
+
+    space = talk.memory.space
+    for night in await list_nights(talk.app, space=space, limit=1):
+        if night.finished_at is not None and (since is None or night.finished_at > since):
+            told = await get_night(talk.app, space=space, id=night.id)
+            return [f"Last night: {escape_line(line)}" for line in told.lines[:NIGHT_LINES]] if told.items else []
+    return []
 
 
 def _side(side: dict[str, Any] | None) -> str:
