@@ -150,10 +150,10 @@ with ends as (
     select distinct m.id from ends, unnest(%(places)s::double precision[]) as p (place)
     cross join lateral (
         (select m.id, m.seq from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
-            and m.seq >= ends.low + p.place * (ends.high - ends.low) order by m.seq limit 1)
+            and m.seq > ends.low - 1 + p.place * (ends.high - ends.low + 1) order by m.seq limit 1)
         union all
         (select m.id, m.seq from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-            and m.seq >= ends.low + p.place * (ends.high - ends.low) order by m.agent_id, m.seq limit 1)
+            and m.seq > ends.low - 1 + p.place * (ends.high - ends.low + 1) order by m.agent_id, m.seq limit 1)
     ) as m
 )
 select m.id, m.content, m.kind, m.weight_alpha, m.weight_beta,
