@@ -5,6 +5,7 @@ the reply, and what became of the notes. Without a model it answers from memory 
 costs the reply; the cycle says what was missing.
 """
 
+import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -51,7 +52,14 @@ from festinger.llm.prompts import load_prompt
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
 from festinger.memory.episodes.lessons import summarise_with_timeout
-from festinger.memory.episodes.store import append_turn, close_episode, list_turns, page_episodes
+from festinger.memory.episodes.store import (
+    TurnInput,
+    append_turn,
+    append_turn_in_transaction,
+    close_episode,
+    list_turns,
+    page_episodes,
+)
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
@@ -76,6 +84,8 @@ MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
 FEW_WORDS = 3
 SEED_BITS = 63
+SPOKEN = ("said", "remembered")
+"""Actions that a person hears."""
 
 ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
 
@@ -253,25 +263,30 @@ class Agent:
             return None
         cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
-        await self._recollect(cycle)
-        heaviest = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        # Together they take as long as the slowest of them.
+        _, corrections, heaviest, history, about = await asyncio.gather(
+            self._recollect(cycle),
+            self._load_corrections(cycle),
+            load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST),
+            self._load_history(before=winner.stimulus.id),
+            self.deps.about(self.scope),
+        )
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
             (each.content, each.weight, near.get(each.id, 1.0))
             for name in IDENTITY_SECTIONS
             for each in heaviest.get(name, ())
         ]
-        history = await self._load_history(before=winner.stimulus.id)
         tools = self._offer_tools(cycle, history)
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
             identity=draw_identity(weighty, chance),
             goals=self._pursue(cycle, goals, wanted),
-            corrections=await self._load_corrections(cycle),
+            corrections=corrections,
             about=(
                 report_state(winner),
-                *await self.deps.about(self.scope),
+                *about,
                 load_prompt("festinger.agent", "tools").text.strip() if tools else "",
                 *(f"You just noted a reminder for {each}" for each in self.reminders),
             ),
@@ -424,18 +439,32 @@ class Agent:
             await learn(self.deps.memory, self.scope, request)
 
     async def _finish(self, cycle: AgentCycle) -> None:
-        """Keep what came of a cycle, and the cycle. Never costs the reply."""
+        """Keep what came of a cycle, and the cycle; infer what became of the notes. Never costs the reply."""
+        shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
         try:
-            await (self._keep_thought(cycle) if cycle.source in INNER else self._keep_reply(cycle))
+            if cycle.source in INNER:
+                await self._keep_thought(cycle)
+            await self._record(cycle, surfaced=shown)
+            if shown and cycle.action == "said":
+                await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
-        await self._record(cycle)
 
-    async def _record(self, cycle: AgentCycle) -> None:
-        """Keep a cycle, and say that it is over to those who watch."""
+    async def _record(self, cycle: AgentCycle, *, surfaced: Sequence[MemoryId] = ()) -> None:
+        """Keep a cycle with what was said, and say to those who watch that it is over."""
         memory = self.deps.memory
         async with memory.store.transaction() as transaction:
+            if cycle.action in SPOKEN:
+                turn = TurnInput(
+                    role=TurnRole.ASSISTANT,
+                    content=cycle.reply,
+                    origin=Origin.MODEL,
+                    at=memory.clock(),
+                    turn_id=memory.new_uuid(),
+                    surfaced=tuple(surfaced),
+                )
+                await append_turn_in_transaction(memory, transaction, self.scope, turn)
             await transaction.run(Q["put_cycle"], **cycle.row())
             await memory.outbox.emit(
                 transaction,
@@ -446,13 +475,6 @@ class Agent:
                 agent=self.scope.agent,
                 session=self.scope.session,
             )
-
-    async def _keep_reply(self, cycle: AgentCycle) -> None:
-        """Keep the reply, and infer what became of the notes."""
-        shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
-        await append_turn(self.deps.memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
-        if shown and cycle.action == "said":
-            await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
 
     async def _keep_thought(self, cycle: AgentCycle) -> None:
         """Keep what was thought as a turn that nobody is told at once, and that is never evidence."""
@@ -486,8 +508,10 @@ class Agent:
         cycle.notes, cycle.evidence = notes.text, notes.evidence
 
     async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
-        """Lessons from mistakes that bear on a message."""
+        """Lessons from mistakes that bear on a message; most agents have none, and then nothing is searched."""
         deps = self.deps.retrieval
+        if not await deps.store.value(Q["has_corrections"], space=self.scope.space, agent=self.scope.agent):
+            return []
         query = parse_recall_query(
             cycle.message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
         )

@@ -10,6 +10,13 @@ select count(*) from (
     limit %(limit)s
 ) as m;
 
+-- name: has_corrections
+-- Whether an agent learned anything from mistakes.
+select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
+        and m.kind = 'correction')
+    or exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
+        and m.kind = 'correction') as known;
+
 -- name: last_cycle
 -- The number of the last cycle of an agent; none before the first.
 select max(n) from agent_cycle where space_id = %(space)s and agent_id = %(agent)s;

@@ -23,3 +23,6 @@ comment on column thought.told_at is 'when a person was told';
 create index thought_order on thought (space_id, agent_id, at);
 alter table agent_cycle add column gut double precision;
 comment on column agent_cycle.gut is 'how far attention was from what usually matters, from 0 to 1; none without vectors';
+
+-- Lessons from mistakes are few, and asked for in every turn.
+create index memory_correction on memory (space_id, agent_id) where status = 'active' and kind = 'correction';
