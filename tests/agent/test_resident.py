@@ -172,8 +172,8 @@ async def test_while_it_is_idle_it_may_only_look_and_change_nothing(database_url
         (cycle,) = await tick(app)
         offered = [each.name for each in asked(app)[0].tools]
 
-    assert (done, offered) == (["look"], ["look"])
-    assert cycle.reply == "I looked."
+    assert (done, offered) == (["look"], ["look", "send"])
+    assert cycle.reply.startswith("I looked.\n\nI want to call `send`")
 
 
 @pytest.mark.requirement("A-08")

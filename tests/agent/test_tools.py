@@ -68,6 +68,7 @@ async def test_a_model_uses_its_memory_and_its_words_count_as_a_models(database_
         "why",
         "brief",
         "ask_person",
+        "read_own_docs",
         "goal",
         "remind",
     ]

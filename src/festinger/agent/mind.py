@@ -18,6 +18,17 @@ import numpy as np
 import structlog
 from pydantic import BaseModel, Field
 
+from festinger.agent.actions import (
+    LAST_SAID,
+    NOT_ASKED,
+    UNSURE,
+    ActionVerdict,
+    call_key,
+    describe_call,
+    is_asked_for,
+    is_yes,
+    judge_action,
+)
 from festinger.agent.attention import (
     INNER,
     RECENT_WINNERS,
@@ -47,7 +58,7 @@ from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_too
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
-from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage
+from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage, ToolRequest
 from festinger.llm.prompts import load_prompt
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
@@ -114,6 +125,10 @@ class AgentDeps:
     about: Callable[[Scope], Awaitable[Sequence[str]]]
     """Lines about the agent itself: what it cost, how long it has lived."""
     window: Callable[[], int]
+    trust: Callable[[], int]
+    """How far the agent is trusted, from 0 to 5."""
+    check_tool: Callable[[Scope, str], Awaitable[str]]
+    """Why a censor blocks the call of a tool; empty if none does."""
     tools: Sequence[AgentTool] | None = ()
     """Those of the memory, which the model may call beside its own; none where it may call nothing."""
 
@@ -181,15 +196,22 @@ class AgentCycle:
     notes: str = ""
     evidence: float = 0.0
     recall: str = ""
+    wishes: list[str] = field(default_factory=list)
+    """The last messages of the person, newest last; none in a thought of its own."""
+    asks: list[str] = field(default_factory=list)
+    """Calls that need a yes, in words."""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall")
+        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall", "wishes", "asks")
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 
     def change_mind(self, answer: str) -> None:
-        self.reply += SECOND_THOUGHT + answer
-        self.tell(SECOND_THOUGHT + answer)
+        self.add(SECOND_THOUGHT + answer)
+
+    def add(self, text: str) -> None:
+        self.reply += text
+        self.tell(text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -208,6 +230,10 @@ class Agent:
     """Those that the last message set."""
     picks: dict[UUID, IdlePick] = field(default_factory=dict)
     """What idle thoughts that wait are about."""
+    asked: Sequence[str] = ()
+    """Calls that the last cycle asked about, by key."""
+    agreed: Sequence[str] = ()
+    """Those that the person said yes to."""
 
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
@@ -220,6 +246,7 @@ class Agent:
         goals = await notice_goals(memory, self.scope, turn.content, learned, await list_open(memory, self.scope))
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await notice_reminders(memory, self.scope, turn.content)
+        self.agreed = self.asked if is_yes(turn.content) else ()
         vector = next(iter(await self._embed([text] if _names_subject(text) else [])), None)
         source = StimulusSource.USER
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
@@ -296,16 +323,20 @@ class Agent:
         )
         cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
         await self._answer(cycle, tools)
+        for each in cycle.asks:
+            cycle.add(f"\n\n{each}")
+        self.asked = [each for each in cycle.tools if " " in each]
         await self._finish(cycle)
         return cycle
 
     def _offer_tools(self, cycle: AgentCycle, history: Sequence[EpisodeTurn]) -> list[AgentTool]:
-        """The tools of a cycle: while nobody asks for anything, only those that change nothing."""
+        """The tools of a cycle; a thought of its own changes nothing that is remembered."""
         if self.deps.tools is None:
             return []
         if cycle.source in INNER:
-            return [each for each in self.deps.tools if each.effect is ToolEffect.NOTHING]
+            return [each for each in self.deps.tools if each.effect is not ToolEffect.INNER]
         said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
+        cycle.wishes = said[-LAST_SAID:]
         return [*self.deps.tools, *own_tools(self.deps.memory, self.scope, said, noted=self.reminders)]
 
     def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
@@ -388,10 +419,40 @@ class Agent:
 
     async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
         """Ask the model what it says to all that was said; it may call tools before."""
-        said = await answer_with_tools(model, cycle.said, tools, tell, window=self.deps.window())
+
+        async def permit(tool: AgentTool, call: ToolRequest, text: str) -> str:
+            return await self._refuse(cycle, tool, call, text)
+
+        said = await answer_with_tools(model, cycle.said, tools, tell, permit=permit, window=self.deps.window())
         cycle.said += said
-        cycle.tools += [each.calls[0].name for each in said if each.role is MessageRole.TOOL]
+        done = [each for each in said if each.role is MessageRole.TOOL and each.text not in (NOT_ASKED, UNSURE)]
+        cycle.tools += [each.calls[0].name for each in done]
         return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
+
+    async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ToolRequest, text: str) -> str:
+        """Why a call is refused, given what was said before it; empty if it may be made."""
+        if tool.effect is not ToolEffect.NOTHING and (blocked := await self._check_censors(call)):
+            return blocked
+        verdict = judge_action(
+            tool.effect,
+            asked=is_asked_for(call, cycle.wishes) if tool.effect is ToolEffect.OUTSIDE else bool(cycle.wishes),
+            confidence=combine_confidence(objective=read_reply(text), knowing=_knowing(cycle)),
+            trust=self.deps.trust(),
+        )
+        key = call_key(call)
+        if verdict is ActionVerdict.GO or key in self.agreed:
+            self.agreed = [each for each in self.agreed if each != key]  # a yes is for one call
+            return ""
+        if verdict is ActionVerdict.UNSURE:
+            return UNSURE
+        if key not in cycle.tools:
+            cycle.tools.append(key)
+            cycle.asks.append(describe_call(call))
+        return NOT_ASKED
+
+    async def _check_censors(self, call: ToolRequest) -> str:
+        why = await self.deps.check_tool(self.scope, f"{call.name} {json.dumps(dict(call.arguments), default=str)}")
+        return f"Refused: {why}" if why else ""
 
     async def _doubt(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
@@ -551,8 +612,9 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
             raise AlreadyRunning(
                 f"The agent `{scope.agent}` is talking elsewhere.", hint="End that chat, or name another `--agent`."
             )
-        cycles = await deps.memory.store.value(Q["last_cycle"], space=scope.space, agent=scope.agent)
-        agent = Agent(deps=deps, scope=scope, cycles=cycles or 0)
+        last = await deps.memory.store.maybe(Q["last_cycle"], space=scope.space, agent=scope.agent)
+        agent = Agent(deps=deps, scope=scope, cycles=last["n"] if last else 0)
+        agent.asked = [each for each in (last["tools"] if last else ()) if " " in each]
         await agent.resume()
         try:
             yield agent

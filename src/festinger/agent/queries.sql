@@ -18,8 +18,8 @@ select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_i
         and m.kind = 'correction') as known;
 
 -- name: last_cycle
--- The number of the last cycle of an agent; none before the first.
-select max(n) from agent_cycle where space_id = %(space)s and agent_id = %(agent)s;
+-- The number of the last cycle of an agent and the tools that it called or asked about; none before the first.
+select c.n, c.tools from agent_cycle c where c.space_id = %(space)s and c.agent_id = %(agent)s order by c.n desc limit 1;
 
 -- name: put_cycle
 -- Records a cycle.

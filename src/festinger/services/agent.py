@@ -30,6 +30,8 @@ from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.censors.censor import CensorTextKind
+from festinger.memory.censors.check import run_censors
 from festinger.memory.changes import find_memories
 from festinger.memory.episodes.store import list_turns, page_episodes
 from festinger.memory.query import load_heaviest
@@ -106,7 +108,8 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
         "goals": [{"id": str(each.memory.id), "state": each.state.value} for each in heard.goals],
         "due": [str(each) for each in heard.due],
         "reminders": [str(each) for each in heard.reminders],
-        "tools": cycle.tools,
+        "tools": [each for each in cycle.tools if " " not in each],
+        "asks": cycle.asks,
         "cycle": str(cycle.id),
         "session": cycle.session_id,
         "degraded": cycle.degraded,
@@ -221,6 +224,10 @@ async def open_mind(
         ended = f", {lived.crashes} of them after a crash" if lived.crashes else ""
         return (f"This conversation has cost {cost} so far. You were started {lived.restarts} times{ended}.",)
 
+    async def check_tool(here: Scope, text: str) -> str:
+        found = await run_censors(app.memory.watch, here, text, on=CensorTextKind.TOOL)
+        return found.guidance if found.blocked else ""
+
     deps = AgentDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
@@ -229,6 +236,8 @@ async def open_mind(
         recollect=notes,
         observe_reply=observe,
         about=about,
+        trust=lambda: app.settings.for_space(scope.space).consolidation.trust_level,
+        check_tool=check_tool,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,
         tools=app.agent_tools(app, scope) if app.settings.for_space(scope.space).agent.tools else None,
     )

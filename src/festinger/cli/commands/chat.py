@@ -193,8 +193,8 @@ class ChatTerminal:
             told.append(f"learned: {said}")
         told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
         told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
-        if cycle.tools:
-            told.append(f"used {', '.join(dict.fromkeys(cycle.tools))}")
+        if used := [each for each in cycle.tools if " " not in each]:
+            told.append(f"used {', '.join(dict.fromkeys(used))}")
         if cycle.action == "remembered" and self.mind.cycles == 1:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
