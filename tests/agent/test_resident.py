@@ -59,7 +59,7 @@ def asked(app: Any) -> list[Any]:
     return [call for provider in app.switchboard._open.values() for call in provider.asked]
 
 
-@pytest.mark.requirement("A-73", "A-05")
+@pytest.mark.requirement("A-73")
 async def test_after_a_conversation_it_thinks_and_says_so_first_when_the_next_one_begins(
     database_url: str, tmp_path: Path
 ):

@@ -57,6 +57,7 @@ class ThoughtChannel(StrEnum):
     GOAL = "goal"
     VALUE = "value"
     CONNECTION = "connection"
+    GUT = "gut"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +97,8 @@ class IdlePick:
 
     candidate: IdleCandidate
     channel: ThoughtChannel
-    other: IdleCandidate | None
-    loser: IdleCandidate | None
+    other: IdleCandidate | None = None
+    loser: IdleCandidate | None = None
 
     @property
     def memories(self) -> list[UUID]:
@@ -117,6 +118,7 @@ QUESTIONS = {
     ThoughtChannel.GOAL: "It bears on a goal of the person. What would be a next step, or what should they not overlook?",
     ThoughtChannel.VALUE: "It bears on what matters to the person. Does anything in it speak for or against that?",
     ThoughtChannel.CONNECTION: "These two notes were never thought of together. Does one throw light on the other?",
+    ThoughtChannel.GUT: "The person said this, and it is unusual for them. What may be behind it, or what would help?",
 }
 
 
@@ -213,13 +215,22 @@ async def load_idle_history(deps: MemoryDeps, scope: Scope) -> IdleHistory:
     return IdleHistory(**row)
 
 
+def _who(deps: MemoryDeps, scope: Scope) -> dict[str, Any]:
+    embedder = deps.embedder()
+    return {"space": scope.space, "agent": scope.agent, "model": embedder.name if embedder else ""}
+
+
+async def load_pool(deps: MemoryDeps, scope: Scope, chance: random.Random) -> list[IdleCandidate]:
+    """Memories at random places of an agent's life."""
+    places = [chance.random() for _ in range(POOL)]
+    return list(map(_candidate, await deps.store.all(Q["idle_pool"], places=places, **_who(deps, scope))))
+
+
 async def come_upon(deps: MemoryDeps, scope: Scope, selves: Selves, chance: random.Random) -> IdlePick | None:
     """Come upon a memory; none where there are too few."""
-    embedder = deps.embedder()
-    who: dict[str, Any] = {"space": scope.space, "agent": scope.agent, "model": embedder.name if embedder else ""}
-    rows = await deps.store.all(Q["idle_pool"], places=[chance.random() for _ in range(POOL)], **who)
-    last = list(reversed(await deps.store.all(Q["last_picks"], limit=RUT_PICKS + BARRED_PICKS, **who)))
-    pool = list(map(_candidate, rows))
+    pool = await load_pool(deps, scope, chance)
+    picks = await deps.store.all(Q["last_picks"], limit=RUT_PICKS + BARRED_PICKS, **_who(deps, scope))
+    last = list(reversed(picks))
     if len(pool) < 2:
         return None
     before = [each for row in last if (each := _vector(row)) is not None]

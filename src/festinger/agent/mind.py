@@ -8,9 +8,10 @@ costs the reply; the cycle says what was missing.
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -31,7 +32,6 @@ from festinger.agent.actions import (
 )
 from festinger.agent.attention import (
     INNER,
-    RECENT_WINNERS,
     Stimulus,
     StimulusSource,
     Vector,
@@ -52,7 +52,18 @@ from festinger.agent.confidence import (
 )
 from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.goals import GoalStep, list_open, notice_goals
-from festinger.agent.idle import MOST_WAITING, IdlePick, Selves, come_upon, is_nothing, record_thought
+from festinger.agent.gut import FELT, JUMP, KEPT, blend_attention, blend_layers, describe_gut, deviations, measure_gut
+from festinger.agent.idle import (
+    MOST_WAITING,
+    IdleCandidate,
+    IdlePick,
+    Selves,
+    ThoughtChannel,
+    come_upon,
+    is_nothing,
+    load_pool,
+    record_thought,
+)
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
 from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
@@ -60,6 +71,7 @@ from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage, ToolRequest
 from festinger.llm.prompts import load_prompt
+from festinger.memory.confidence import FRESH
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
 from festinger.memory.episodes.lessons import summarise_with_timeout
@@ -127,6 +139,8 @@ class AgentDeps:
     window: Callable[[], int]
     trust: Callable[[], int]
     """How far the agent is trusted, from 0 to 5."""
+    usual: MutableMapping[tuple[str, str], tuple[date, Vector | None]]
+    """What usually matters to each agent of each space, and the day on which that was found."""
     check_tool: Callable[[Scope, str], Awaitable[str]]
     """Why a censor blocks the call of a tool; empty if none does."""
     tools: Sequence[AgentTool] | None = ()
@@ -185,6 +199,7 @@ class AgentCycle:
     escalated: bool = False
     action: str = "said"
     degraded: list[str] = field(default_factory=list)
+    gut: float | None = None
     message: str
     """What it is about."""
     prompt: str
@@ -230,6 +245,10 @@ class Agent:
     """Those that the last message set."""
     picks: dict[UUID, IdlePick] = field(default_factory=dict)
     """What idle thoughts that wait are about."""
+    distances: list[float] = field(default_factory=list)
+    """How far talks were from what usually matters, oldest first."""
+    unusual: IdlePick | None = None
+    """The last message, if it was far off and was not thought about."""
     asked: Sequence[str] = ()
     """Calls that the last cycle asked about, by key."""
     agreed: Sequence[str] = ()
@@ -260,12 +279,15 @@ class Agent:
         goals = await self._load_vectors(await list_open(memory, self.scope))
         values = await self._load_vectors(await self._load_values())
         selves = Selves(goals=list(goals.values()), values=list(values.values()))
-        pick = await come_upon(memory, self.scope, selves, self.deps.chance)
+        pick = self.unusual or await come_upon(memory, self.scope, selves, self.deps.chance)
         if pick is None:
             return None
+        self.unusual = None
+        is_gut = pick.channel is ThoughtChannel.GUT
         made = Stimulus(
             id=memory.new_uuid(),
-            source=StimulusSource.IDLE,
+            source=StimulusSource.GUT if is_gut else StimulusSource.IDLE,
+            charge=float(is_gut),
             text=pick.candidate.text,
             prompt=pick.prompt,
             at=memory.clock(),
@@ -291,13 +313,15 @@ class Agent:
         cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
         # Together they take as long as the slowest of them.
-        _, corrections, heaviest, history, about = await asyncio.gather(
+        usual, _, corrections, heaviest, history, about = await asyncio.gather(
+            self._find_usual(),
             self._recollect(cycle),
             self._load_corrections(cycle),
             load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST),
             self._load_history(before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
+        moved = self._feel(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
             (each.content, each.weight, near.get(each.id, 1.0))
@@ -313,6 +337,7 @@ class Agent:
             corrections=corrections,
             about=(
                 report_state(winner),
+                describe_gut(moved),
                 *about,
                 load_prompt("festinger.agent", "tools").text.strip() if tools else "",
                 *(f"You just noted a reminder for {each}" for each in self.reminders),
@@ -353,6 +378,32 @@ class Agent:
         cycle.goals = [each.id for each in chosen]
         return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
 
+    async def _find_usual(self) -> Vector | None:
+        """What usually matters to the agent, made anew each day; none without vectors."""
+        memory, today = self.deps.memory, self.deps.memory.clock().date()
+        key = (self.scope.space, self.scope.agent)
+        if (known := self.deps.usual.get(key)) is None or known[0] != today:
+            values, goals = await self._load_values(), await list_open(memory, self.scope)
+            vectors = await self._load_vectors([*values, *goals])
+            # A sample of its own, so that it costs no draw of those that can be repeated.
+            sample = await load_pool(memory, self.scope, random.Random(today.toordinal()))  # noqa: S311
+            held, wanted = (
+                [(vectors[each.id], each.weight.center) for each in those if each.id in vectors]
+                for those in (values, goals)
+            )
+            rest = [(each.vector, each.weight.center) for each in sample if each.vector is not None]
+            known = self.deps.usual[key] = today, blend_layers(held, wanted, rest)
+        return known[1]
+
+    def _feel(self, cycle: AgentCycle, usual: Vector | None) -> float:
+        """Measure how far a talk is from what usually matters; by how many deviations that is unusual."""
+        if cycle.source in INNER or (distance := measure_gut(blend_attention(self.recent), usual)) is None:
+            return 0.0
+        moved = deviations(distance, self.distances)
+        cycle.gut = distance
+        self.distances = [*self.distances, distance][-KEPT:]
+        return moved
+
     async def _weigh(self, memories: Sequence[Memory]) -> dict[UUID, float]:
         """How near memories are to what the agent attends to; without those that have no vector."""
         vectors = await self._load_vectors(memories) if self.attention is not None else {}
@@ -373,7 +424,7 @@ class Agent:
             each.waited += 1
         self.attention = shift_attention(self.attention, stimulus.vector)
         if stimulus.vector is not None:
-            self.recent = [*self.recent, stimulus.vector][-RECENT_WINNERS:]
+            self.recent = [*self.recent, stimulus.vector][-FELT:]
         self.cycles += 1
         return AgentCycle(
             space_id=self.scope.space,
@@ -551,10 +602,22 @@ class Agent:
             closed = await close_episode(deps, space, each.id)
             await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
 
+    async def recall_last(self, last: Mapping[str, Any]) -> None:
+        """Take up the last cycle: what it asked about, and whether it was unusual."""
+        self.asked = [each for each in last["tools"] if " " in each]
+        memory = self.deps.memory
+        rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
+        self.distances = [row["gut"] for row in reversed(rows)]
+        if last["source"] != StimulusSource.USER or not last["message"] or not self.distances:
+            return
+        if abs(deviations(self.distances[-1], self.distances[:-1])) >= JUMP:
+            said = IdleCandidate(id=last["winner"], text=last["message"], weight=FRESH, touched=memory.clock())
+            self.unusual = IdlePick(candidate=said, channel=ThoughtChannel.GUT)
+
     async def resume(self) -> None:
         """Attend to what was talked about last in this session."""
         said = [turn.content for turn in await self._load_history() if turn.role is TurnRole.USER]
-        self.recent = await self._embed([text for text in said if _names_subject(text)][-RECENT_WINNERS:])
+        self.recent = await self._embed([text for text in said if _names_subject(text)][-FELT:])
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
@@ -614,7 +677,8 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
             )
         last = await deps.memory.store.maybe(Q["last_cycle"], space=scope.space, agent=scope.agent)
         agent = Agent(deps=deps, scope=scope, cycles=last["n"] if last else 0)
-        agent.asked = [each for each in (last["tools"] if last else ()) if " " in each]
+        if last is not None:
+            await agent.recall_last(last)
         await agent.resume()
         try:
             yield agent

@@ -18,16 +18,24 @@ select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_i
         and m.kind = 'correction') as known;
 
 -- name: last_cycle
--- The number of the last cycle of an agent and the tools that it called or asked about; none before the first.
-select c.n, c.tools from agent_cycle c where c.space_id = %(space)s and c.agent_id = %(agent)s order by c.n desc limit 1;
+-- The last cycle of an agent with what it attended to; none before the first.
+select c.n, c.tools, c.source, c.winner, t.content as message from agent_cycle c
+left join episode_turn t on t.space_id = c.space_id and t.turn_id = c.winner
+where c.space_id = %(space)s and c.agent_id = %(agent)s order by c.n desc limit 1;
+
+-- name: gut_distances
+-- How far attention was from what usually matters in the last talks of an agent, newest first.
+select c.gut from agent_cycle c
+where c.space_id = %(space)s and c.agent_id = %(agent)s and c.source = 'user' and c.gut is not null
+order by c.n desc limit %(limit)s;
 
 -- name: put_cycle
 -- Records a cycle.
 insert into agent_cycle (space_id, id, agent_id, session_id, n, at, source, candidates, winner, reason, injected, tokens,
-    corrections, goals, tools, confidence, retried, triggers, escalated, action, seed, degraded)
+    corrections, goals, tools, confidence, retried, triggers, escalated, action, seed, degraded, gut)
 values (%(space_id)s, %(id)s, %(agent_id)s, %(session_id)s, %(n)s, %(at)s, %(source)s, %(candidates)s::jsonb, %(winner)s,
     %(reason)s, %(injected)s, %(tokens)s, %(corrections)s, %(goals)s, %(tools)s, %(confidence)s, %(retried)s, %(triggers)s,
-    %(escalated)s, %(action)s, %(seed)s, %(degraded)s)
+    %(escalated)s, %(action)s, %(seed)s, %(degraded)s, %(gut)s)
 on conflict do nothing;
 
 -- name: cycles

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from festinger.agent.attention import Vector
 from festinger.agent.tools import AgentTool
 from festinger.consolidation.night import NightDeps
 from festinger.embedding.embedder import Embedder
@@ -134,6 +135,8 @@ class App:
     note_reader: NoteReader | None = None
     agent_tools: Callable[["App", Scope], Sequence[AgentTool]] = lambda _app, _scope: ()
     """The tools that an agent may call beside its own."""
+    usual_matters: dict[tuple[str, str], tuple[date, Vector | None]] = field(default_factory=dict)
+    """What usually matters to each agent, by space and name, and the day on which that was found."""
     degraded: tuple[str, ...] = ()
     """Chosen parts that are unavailable in this process."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)

@@ -238,6 +238,7 @@ async def open_mind(
         about=about,
         trust=lambda: app.settings.for_space(scope.space).consolidation.trust_level,
         check_tool=check_tool,
+        usual=app.usual_matters,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,
         tools=app.agent_tools(app, scope) if app.settings.for_space(scope.space).agent.tools else None,
     )

@@ -4,7 +4,7 @@ create table thought (
     id        uuid not null,
     agent_id  text not null,
     at        timestamptz not null,
-    channel   text not null check (channel in ('goal', 'value', 'connection')),
+    channel   text not null check (channel in ('goal', 'value', 'connection', 'gut')),
     memory_id uuid not null,
     other_id  uuid,
     loser_id  uuid,
@@ -14,8 +14,8 @@ create table thought (
 );
 comment on table thought is 'thoughts of agents while nobody talked with them: ids, never words';
 comment on column thought.id is 'of its turn, if it has words';
-comment on column thought.channel is 'why it was thought: it bore on a goal or a value, or connects what was apart';
-comment on column thought.memory_id is 'the memory that it came upon';
+comment on column thought.channel is 'why it was thought: it bore on a goal or a value, connects what was apart, or a talk felt unusual';
+comment on column thought.memory_id is 'the memory that it came upon, or the turn that felt unusual';
 comment on column thought.other_id is 'what it was connected with, or reached from it';
 comment on column thought.loser_id is 'the memory that came second';
 comment on column thought.has_words is 'false if the model had nothing to say';
