@@ -163,7 +163,7 @@ async def test_an_own_idea_is_refused_and_asked_about_when_somebody_is_there(dat
         hands,
     ):
         app.agent_tools = lambda _app, _scope: [tool]
-        hands.now = hands.now.replace(hour=20)
+        hands.now = hands.now.replace(hour=13)
         (cycle,) = await tick(app)
         before = list(sent)
         told = await tell_thought(app.memory.deps, scope(app))

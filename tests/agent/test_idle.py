@@ -126,7 +126,8 @@ def test_a_rut_is_barred_and_every_fifth_pick_looks_back_at_what_came_second():
         (IdleHistory(last_word=NOW - timedelta(hours=1), last_thought=NOW - timedelta(seconds=299)), False),
         (IdleHistory(last_word=NOW - timedelta(hours=1), last_thought=NOW - timedelta(seconds=300)), True),
         (IdleHistory(last_word=NOW - timedelta(hours=1), in_hour=MOST_AN_HOUR), False),
-        (IdleHistory(last_word=NOW - timedelta(hours=9), alone=MOST_ALONE), False),
+        (IdleHistory(last_word=NOW - timedelta(hours=2), alone=MOST_ALONE), False),
+        (IdleHistory(last_word=NOW - timedelta(hours=6)), False),
     ],
 )
 def test_it_thinks_after_a_conversation_not_too_often_and_then_rests(history: IdleHistory, may: bool):

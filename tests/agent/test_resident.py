@@ -144,7 +144,7 @@ async def test_with_nothing_to_say_nothing_is_kept_and_a_failing_model_is_no_end
         hands.forward(timedelta(hours=1))
         (cycle,) = await tick(app)
         hands.forward(timedelta(hours=1))
-        failed = await tick(app)
+        failed = await tick(app) + await tick(app)
         thoughts = await load_thoughts(app.memory.deps, scope(app), limit=9)
         cycles = await rows(app.store, "select action from agent_cycle where source = 'idle' order by n")
 

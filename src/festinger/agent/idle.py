@@ -34,6 +34,8 @@ SILENCE, EVERY, HOUR = timedelta(seconds=60), timedelta(seconds=300), timedelta(
 MOST_AN_HOUR = 12
 MOST_ALONE = 12
 """Thoughts after a conversation; then it rests, so that a server that nobody talks with costs nothing."""
+LONGEST_ALONE = timedelta(hours=6)
+"""After a conversation nothing is thought from then on, also where no model could be asked before."""
 MOST_WAITING = 20
 POOL = 200
 """Memories among which one is picked, drawn from all."""
@@ -124,7 +126,7 @@ QUESTIONS = {
 
 def may_think(history: IdleHistory, *, now: datetime) -> bool:
     """Whether it is time for a thought: there was a conversation, it is over, and it was not thought too often since."""
-    if history.last_word is None or now - history.last_word < SILENCE:
+    if history.last_word is None or not SILENCE <= now - history.last_word < LONGEST_ALONE:
         return False
     is_rested = history.last_thought is None or now - history.last_thought >= EVERY
     return is_rested and history.in_hour < MOST_AN_HOUR and history.alone < MOST_ALONE

@@ -463,6 +463,8 @@ class Agent:
         except FestingerError:
             cycle.action = "failed"
             cycle.degraded.append("model")
+            if cycle.source in INNER:  # it counts, so that a model that is away is not asked all the time
+                await self._keep_thought(cycle)
             await self._record(cycle)
             raise
         if cycle.source not in INNER:  # what nobody hears needs no second asking
@@ -591,7 +593,8 @@ class Agent:
     async def _keep_thought(self, cycle: AgentCycle) -> None:
         """Keep what was thought as a turn that nobody is told at once, and that is never evidence."""
         cycle.reply = "" if is_nothing(cycle.reply) else cycle.reply
-        cycle.action = "thought" if cycle.reply else "nothing"
+        if cycle.action != "failed":
+            cycle.action = "thought" if cycle.reply else "nothing"
         if (pick := self.picks.pop(cycle.winner, None)) is not None:
             await record_thought(self.deps.memory, self.scope, cycle.winner, pick, cycle.reply)
 
