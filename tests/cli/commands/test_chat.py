@@ -183,14 +183,18 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
     shell("learn", "I live in Lisgate.")
     shell("chat", "--once", "/goals add Finish the thesis by May.", "--new")
     shell("chat", "--once", "/remind in 2 hours check the oven")
+    shell("chat", "--once", "/remind in 2 hours call Ada")
     with psycopg.connect(database_url) as database:
-        database.execute("update reminder set due_at = now()")
+        database.execute("update reminder set due_at = now() where text = 'check the oven'")
     think(database_url)
     night(database_url)
     running = shell.process("chat", "--new", environment=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
         first = read_until(ours, "answers.", ">")
+        with psycopg.connect(database_url) as database:
+            database.execute("update reminder set due_at = now(), told_at = null where text = 'call Ada'")
+        meanwhile = read_until(ours, "call Ada", ">")
         os.write(ours, b"Where do I live?\r")
         reply = read_until(ours, "/why 1", ">")
         os.write(ours, b"\x04")
@@ -204,6 +208,7 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
     assert "scripted:" in first
     assert "Last night: Put away" in first
     assert "Meanwhile I thought: Walks could help. (/thoughts)" in first
+    assert "Reminder of" in meanwhile
     assert "You live in Lisgate." in reply
 
 

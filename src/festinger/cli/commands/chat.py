@@ -8,7 +8,7 @@ the chat. Commands that begin with `/` are answered without a model.
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from festinger.runtime.app import App
 
 SHOWN_CHARS = 100
+LOOK_SECONDS = 5.0
+"""How often it is looked whether a reminder is due while the person is at the prompt."""
 NIGHT_LINES = 3
 """Lines of the last night's report that the first screen has; `festinger nights` has all."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
@@ -74,6 +76,7 @@ async def chat(
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
+            app.background.start(_tell_reminders(talk))
         async for line in _lines(once, script, is_live=is_live):
             if line.strip() and not await talk.answer(line.strip()):
                 return
@@ -104,11 +107,14 @@ async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> Asy
             yield line
     else:
         from prompt_toolkit import PromptSession
+        from prompt_toolkit.patch_stdout import patch_stdout
 
         session: PromptSession[str] = PromptSession()
         while True:
             try:
-                yield await session.prompt_async("> ")
+                with patch_stdout():  # what is told meanwhile goes above the prompt
+                    line = await session.prompt_async("> ")
+                yield line
             except (EOFError, KeyboardInterrupt):
                 return
 
@@ -130,22 +136,26 @@ class ChatTerminal:
     memory: "Memory"
     shown: tuple[str, ...] = field(default=())
     """Notes of the last reply, for `/why`."""
+    is_answering: bool = False
 
     async def answer(self, line: str) -> bool:
         """Answer a line; false where the person ends the chat."""
+        self.is_answering = True
         try:
             if line.startswith("/"):
                 return await self._command(line)
             await self._say(line)
         except FestingerError as error:
             self.context.tell(error)
+        finally:
+            self.is_answering = False
         return True
 
     async def _say(self, text: str) -> None:
         heard = await self.mind.hear(text)
         for due in heard.due:
-            self._print_piece(f"Reminder of {due}\n")
-        cycle = await self._stoppable(self.mind.step(self._print_piece))
+            self.print_piece(f"Reminder of {due}\n")
+        cycle = await self._stoppable(self.mind.step(self.print_piece))
         if cycle is None:
             return
         self.shown = tuple(cycle.injected)
@@ -154,11 +164,11 @@ class ChatTerminal:
 
             self.context.line(reply_json(text, cycle, heard), "")
             return
-        self._print_piece("\n")
+        self.print_piece("\n")
         if told := await self._quiet_line(cycle, heard):
             self.context.say(told)
 
-    def _print_piece(self, piece: str) -> None:
+    def print_piece(self, piece: str) -> None:
         if not self.context.as_json:
             sys.stdout.write(escape_text(piece))
             sys.stdout.flush()
@@ -404,6 +414,19 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
         )
     lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
+
+
+async def _tell_reminders(talk: ChatTerminal) -> None:
+    """Tell reminders when they are due while the person is at the prompt; while it talks, its replies tell them."""
+    from festinger.agent.reminders import tell_due
+
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        if talk.is_answering:
+            continue
+        with suppress(FestingerError):  # a store that is away is looked at again
+            for due in await tell_due(talk.app.memory.deps, talk.mind.scope):
+                talk.print_piece(f"Reminder of {due}\n")
 
 
 async def _tell_night(talk: ChatTerminal, *, since: "datetime | None") -> list[str]:
