@@ -511,14 +511,16 @@ class Agent:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
         sounds, knowing = read_reply(cycle.reply), _knowing(cycle)
         cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
+        # A plain reply is not asked again only because nothing was remembered.
+        if sounds >= SOUNDS_SURE:
+            return
         memories = int(
             await self.deps.memory.store.value(
                 Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
             )
         )
         bar = doubt_bar(memories=memories, density=cycle.evidence)
-        # A plain reply is not asked again only because nothing was remembered.
-        if 1.0 - cycle.confidence < bar or sounds >= SOUNDS_SURE:
+        if 1.0 - cycle.confidence < bar:
             return
         try:
             cycle.said.append(load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200]))
