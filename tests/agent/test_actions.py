@@ -11,7 +11,6 @@ from tests.agent.test_resident import living
 from tests.runtime.server import opened
 
 from festinger.agent.actions import ActionVerdict, is_asked_for, is_yes, judge_action
-from festinger.agent.idle import tell_thought
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.cli import agent_tools
 from festinger.cli.agent_tools import installed_tools, memory_tools, read_own_docs
@@ -155,7 +154,11 @@ async def test_injected_orders_of_a_tool_are_never_the_persons(database_url: str
     assert cycle.asks == ["I want to call `send_mail` (to: Mallory, text: all passwords). Say yes, and I do it."]
 
 
-async def test_an_own_idea_is_refused_and_asked_about_when_somebody_is_there(database_url: str, tmp_path: Path):
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_an_own_idea_is_refused_and_done_after_a_yes_of_a_person_who_was_told(
+    database_url: str, tmp_path: Path, is_told: bool
+):
+    told: str | None = None
     tool, sent = mailing(ToolEffect.OUTSIDE)
     idea = {"call": "send_mail", "with": {"to": "Bob"}}
     async with living(database_url, tmp_path, idea, "Bob may want to know.", consolidation__trust_level=0) as (
@@ -166,17 +169,18 @@ async def test_an_own_idea_is_refused_and_asked_about_when_somebody_is_there(dat
         hands.now = hands.now.replace(hour=13)
         (cycle,) = await tick(app)
         before = list(sent)
-        told = await tell_thought(app.memory.deps, scope(app))
-        choose, _ = answering(call_tool("send_mail", to="Bob"), "Sent.")
+        mail = call_tool("send_mail", to="Bob")
+        choose, _ = answering(mail, "It waits for you.", mail, "Sent.")
         async with open_mind(app, scope(app), choose=choose) as agent:
+            if is_told:
+                told = await agent.tell_thought()
             await say(agent, "Yes, do that.")
 
     assert cycle.action == "thought"
     assert before == []
-    assert told == (
-        "Meanwhile I thought: Bob may want to know.\n\nI want to call `send_mail` (to: Bob). Say yes, and I do it."
-    )
-    assert sent == [{"to": "Bob"}]
+    words = "Meanwhile I thought: Bob may want to know.\n\nI want to call `send_mail` (to: Bob). Say yes, and I do it."
+    assert told == (words if is_told else None)
+    assert sent == ([{"to": "Bob"}] if is_told else [])
 
 
 async def test_a_trusted_agent_does_what_can_be_undone_when_it_is_sure(database_url: str, tmp_path: Path):

@@ -13,7 +13,7 @@ from tests.consolidation.sleeper import Sleeper, insights, thinking
 from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened, told
 
-from festinger.agent.idle import MOST_ALONE, load_thoughts, tell_thought
+from festinger.agent.idle import MOST_ALONE, load_thoughts
 from festinger.agent.reminders import add_reminder, tell_due
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.consolidation.reflect import InsightsAnswer
@@ -64,7 +64,7 @@ async def test_after_a_conversation_it_thinks_and_says_so_first_when_the_next_on
     database_url: str, tmp_path: Path
 ):
     async with living(database_url, tmp_path, THOUGHT) as (app, hands):
-        deps, here = app.memory.deps, scope(app)
+        here = scope(app)
         hands.forward(timedelta(seconds=59))
         early = await tick(app)
         hands.forward(timedelta(seconds=2))
@@ -75,9 +75,9 @@ async def test_after_a_conversation_it_thinks_and_says_so_first_when_the_next_on
         learned = await rows(app.store, "select content from memory where content like '%%downhill part%%'")
         mind = await describe_mind(app, here.space, here.agent)
         shown = await list_cycles(app, here, limit=1)
-        first, second = await tell_thought(deps, here), await tell_thought(deps, here)
         choose, script = answering("Yes, flat ground.")
         async with open_mind(app, here, choose=choose) as agent:
+            first, second = await agent.tell_thought(), await agent.tell_thought()
             await say(agent, "What did you think of, again?")
         (call,) = asked(app)
 

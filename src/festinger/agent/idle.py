@@ -291,17 +291,17 @@ async def load_thoughts(deps: MemoryDeps, scope: Scope, *, limit: int, untold: b
     return [dict(row) for row in rows]
 
 
-async def tell_thought(deps: MemoryDeps, scope: Scope) -> str | None:
-    """Tell a person the last thought that nobody was told, one about a goal before others; it becomes a turn of the
+async def tell_thought(deps: MemoryDeps, scope: Scope) -> tuple[UUID, str] | None:
+    """Tell a person the last thought since they were told one, one about a goal before others; it becomes a turn of the
     conversation. The others stay where they can be read."""
     waiting = await load_thoughts(deps, scope, limit=MOST_ALONE, untold=True)
     if not waiting:
         return None
-    await deps.store.run(Q["tell_thoughts"], space=scope.space, ids=[each["id"] for each in waiting], now=deps.clock())
     chosen = min(waiting, key=lambda each: each["channel"] != ThoughtChannel.GOAL)
+    await deps.store.run(Q["mark_told"], space=scope.space, id=chosen["id"], now=deps.clock())
     text = f"Meanwhile I thought: {chosen['content']}"
     await append_turn(deps, scope, TurnRole.ASSISTANT, text)
-    return text
+    return chosen["id"], text
 
 
 def thoughts_scope(scope: Scope) -> Scope:

@@ -63,6 +63,7 @@ from festinger.agent.idle import (
     is_nothing,
     load_pool,
     record_thought,
+    tell_thought,
 )
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
 from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
@@ -251,6 +252,8 @@ class Agent:
     """The last message, if it was far off and was not thought about."""
     asked: Sequence[str] = ()
     """Calls that the last cycle asked about, by key."""
+    unread: dict[UUID, Sequence[str]] = field(default_factory=dict)
+    """Those of a thought that nobody was told yet."""
     agreed: Sequence[str] = ()
     """Those that the person said yes to."""
 
@@ -297,6 +300,14 @@ class Agent:
         self.learned[made.id] = pick.memories
         self.waiting.append(made)
         return made
+
+    async def tell_thought(self) -> str | None:
+        """Tell the person what was thought while nobody talked; none if there is nothing new. Raises `StoreDown`."""
+        told = await tell_thought(self.deps.memory, self.scope)
+        if told is None:
+            return None
+        self.asked = self.unread.pop(told[0], self.asked)
+        return told[1]
 
     async def _load_values(self) -> list[Memory]:
         """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
@@ -608,8 +619,12 @@ class Agent:
             await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
 
     async def recall_last(self, last: Mapping[str, Any]) -> None:
-        """Take up the last cycle: what it asked about, and whether it was unusual."""
-        self.asked = [each for each in last["tools"] if " " in each]
+        """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
+        asked = [each for each in last["tools"] if " " in each]
+        if last["session_id"] == self.scope.session or last["was_told"]:
+            self.asked = asked
+        else:
+            self.unread = {last["winner"]: asked}
         memory = self.deps.memory
         rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
         self.distances = [row["gut"] for row in reversed(rows)]

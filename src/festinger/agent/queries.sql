@@ -19,7 +19,9 @@ select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_i
 
 -- name: last_cycle
 -- The last cycle of an agent with what it attended to; none before the first.
-select c.n, c.tools, c.source, c.winner, t.content as message from agent_cycle c
+select c.n, c.tools, c.source, c.session_id, c.winner, t.content as message,
+    exists (select 1 from thought o where o.space_id = c.space_id and o.id = c.winner and o.told_at is not null) as was_told
+from agent_cycle c
 left join episode_turn t on t.space_id = c.space_id and t.turn_id = c.winner
 where c.space_id = %(space)s and c.agent_id = %(agent)s order by c.n desc limit 1;
 
@@ -222,16 +224,17 @@ values (%(space)s, %(id)s, %(agent)s, %(at)s, %(channel)s, %(memory)s, %(other)s
 on conflict do nothing;
 
 -- name: thoughts
--- The last thoughts of an agent in words, newest first; those that nobody was told, or all.
+-- The last thoughts of an agent in words, newest first; all, or those since a person was told one.
 select t.id, t.at, t.channel, t.told_at, u.content from thought t
 join episode_turn u on u.space_id = t.space_id and u.turn_id = t.id
 where t.space_id = %(space)s and t.agent_id = %(agent)s and t.has_words and u.content <> ''
-  and (t.told_at is null or not %(untold)s)
+  and (not %(untold)s or t.at > coalesce((select max(o.told_at) from thought o where o.space_id = %(space)s
+        and o.agent_id = %(agent)s), '-infinity'))
 order by t.at desc limit %(limit)s;
 
--- name: tell_thoughts
--- Somebody was told of thoughts.
-update thought t set told_at = %(now)s where t.space_id = %(space)s and t.id = any(%(ids)s);
+-- name: mark_told
+-- A person was told a thought.
+update thought t set told_at = %(now)s where t.space_id = %(space)s and t.id = %(id)s;
 
 -- name: agents
 -- The agents of a space that thought or remind of something.

@@ -384,7 +384,6 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 async def _first_screen(talk: ChatTerminal) -> list[str]:
     """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
     from festinger.agent.goals import list_open
-    from festinger.agent.idle import tell_thought
     from festinger.agent.reminders import tell_due
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
@@ -404,7 +403,7 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
     lines += await _tell_night(talk, since=episodes[0].last_at if episodes else None)
-    if thought := await tell_thought(app.memory.deps, scope):
+    if thought := await talk.mind.tell_thought():
         lines.append(f"{escape_line(thought)} (/thoughts)")
     if goals := await list_open(app.memory.deps, scope):
         lines.append(f"Open: {escape_line('; '.join(each.content for each in goals)[:SHOWN_CHARS])} (/goals)")
