@@ -13,7 +13,7 @@ from tests.runtime.server import opened
 import festinger.agent.tools
 from festinger.agent.goals import list_open
 from festinger.agent.reminders import list_reminders
-from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool
+from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect
 from festinger.cli.agent_tools import memory_tools
 from festinger.errors import BadInput, ProviderRefused
 from festinger.llm.model import MessageRole
@@ -40,7 +40,9 @@ def reading(*results: str) -> tuple[AgentTool, list[Mapping[str, Any]]]:
         asked.append(given)
         return results[min(len(asked), len(results)) - 1]
 
-    return AgentTool(name="read", description="Reads a page.", schema={"type": "object"}, run=read), asked
+    return AgentTool(
+        name="read", description="Reads a page.", schema={"type": "object"}, run=read, effect=ToolEffect.NOTHING
+    ), asked
 
 
 async def test_a_model_uses_its_memory_and_its_words_count_as_a_models(database_url: str, tmp_path: Path):
@@ -66,6 +68,7 @@ async def test_a_model_uses_its_memory_and_its_words_count_as_a_models(database_
         "why",
         "brief",
         "ask_person",
+        "read_own_docs",
         "goal",
         "remind",
     ]
@@ -179,7 +182,8 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_told_to_the_model(
         return "word " * 20_000
 
     tools = [
-        AgentTool(name=run.__name__, description="", schema={"type": "object"}, run=run) for run in (hang, fail, flood)
+        AgentTool(name=run.__name__, description="", schema={"type": "object"}, run=run, effect=ToolEffect.NOTHING)
+        for run in (hang, fail, flood)
     ]
     async with minds(database_url, tmp_path) as app:
         choose, script = answering(*(call_tool(name) for name in ("hang", "fail", "flood", "fly")), "Sorry.")

@@ -3,6 +3,7 @@
 OWNERS = {
     "agent_cycle": "agent",
     "reminder": "agent",
+    "thought": "agent",
     "space": "store",
     "config": "store",
     "api_key": "store",

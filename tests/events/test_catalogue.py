@@ -7,6 +7,7 @@ import pytest
 
 from festinger.errors import FestingerError
 from festinger.events.catalogue import (
+    AGENT,
     AUDIT,
     CATALOGUE,
     DOORS,
@@ -31,6 +32,7 @@ ROOMS = {
     "proxy": PROXY,
     "world": WORLD,
     "proposals": PROPOSALS,
+    "agent": AGENT,
 }
 
 GONE = {"inbox_digest"}

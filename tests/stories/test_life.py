@@ -49,5 +49,5 @@ async def test_a_life_without_a_model_reaches_what_is_built_and_says_what_is_not
         "memory": 0, "retrieval": 1, "consolidation": 20, "goal_weight": 27, "identity_weight": 84, "conflict": 32,
         "goal": 62,
     }  # fmt: skip
-    assert [each["name"] for each in found if each["not_built"]] == ["self_prompt", "association", "values"]
+    assert [each["name"] for each in found if each["not_built"]] == ["values"]
     assert [each["name"] for each in other if each["reached_at"]] == []

@@ -23,6 +23,9 @@ class StimulusSource(StrEnum):
     IDLE = "idle"
 
 
+INNER = frozenset([StimulusSource.GUT, StimulusSource.CONSOLIDATION, StimulusSource.IDLE])
+"""What comes from the agent itself: nobody asked for it, and nobody is told at once."""
+
 URGENCY = {
     StimulusSource.USER: 0.8,
     StimulusSource.SCHEDULED: 0.5,
@@ -47,6 +50,9 @@ class Stimulus:
     id: UUID
     source: StimulusSource
     text: str
+    """What it is about."""
+    prompt: str = ""
+    """What the model is asked, where that is more than the text."""
     at: datetime
     waited: int = 0
     """Cycles that it lost."""

@@ -5,11 +5,13 @@ the reply, and what became of the notes. Without a model it answers from memory 
 costs the reply; the cycle says what was missing.
 """
 
+import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 from uuid import UUID
 
@@ -17,8 +19,19 @@ import numpy as np
 import structlog
 from pydantic import BaseModel, Field
 
+from festinger.agent.actions import (
+    LAST_SAID,
+    NOT_ASKED,
+    UNSURE,
+    ActionVerdict,
+    call_key,
+    describe_call,
+    is_asked_for,
+    is_yes,
+    judge_action,
+)
 from festinger.agent.attention import (
-    RECENT_WINNERS,
+    INNER,
     Stimulus,
     StimulusSource,
     Vector,
@@ -39,17 +52,38 @@ from festinger.agent.confidence import (
 )
 from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.goals import GoalStep, list_open, notice_goals
+from festinger.agent.gut import FELT, JUMP, KEPT, blend_attention, blend_layers, describe_gut, deviations, measure_gut
+from festinger.agent.idle import (
+    MOST_WAITING,
+    IdleCandidate,
+    IdlePick,
+    Selves,
+    ThoughtChannel,
+    come_upon,
+    is_nothing,
+    load_pool,
+    record_thought,
+    tell_thought,
+)
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
-from festinger.agent.tools import AgentTool, OnText, answer_with_tools, own_tools
+from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
-from festinger.ids import MemoryId, Origin, Scope
-from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage
+from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
+from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage, ToolRequest
 from festinger.llm.prompts import load_prompt
+from festinger.memory.confidence import FRESH
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
 from festinger.memory.episodes.lessons import summarise_with_timeout
-from festinger.memory.episodes.store import append_turn, close_episode, list_turns, page_episodes
+from festinger.memory.episodes.store import (
+    TurnInput,
+    append_turn,
+    append_turn_in_transaction,
+    close_episode,
+    list_turns,
+    page_episodes,
+)
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
@@ -74,6 +108,8 @@ MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
 FEW_WORDS = 3
 SEED_BITS = 63
+SPOKEN = ("said", "remembered")
+"""Actions that a person hears."""
 
 ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
 
@@ -102,6 +138,12 @@ class AgentDeps:
     about: Callable[[Scope], Awaitable[Sequence[str]]]
     """Lines about the agent itself: what it cost, how long it has lived."""
     window: Callable[[], int]
+    trust: Callable[[], int]
+    """How far the agent is trusted, from 0 to 5."""
+    usual: MutableMapping[tuple[str, str], tuple[date, Vector | None]]
+    """What usually matters to each agent of each space, and the day on which that was found."""
+    check_tool: Callable[[Scope, str], Awaitable[str]]
+    """Why a censor blocks the call of a tool; empty if none does."""
     tools: Sequence[AgentTool] | None = ()
     """Those of the memory, which the model may call beside its own; none where it may call nothing."""
 
@@ -158,7 +200,11 @@ class AgentCycle:
     escalated: bool = False
     action: str = "said"
     degraded: list[str] = field(default_factory=list)
+    gut: float | None = None
     message: str
+    """What it is about."""
+    prompt: str
+    """What the model is asked."""
     tell: OnText
     said: list[PromptMessage] = field(default_factory=list)
     """What the model was told, and what it said and called."""
@@ -166,15 +212,22 @@ class AgentCycle:
     notes: str = ""
     evidence: float = 0.0
     recall: str = ""
+    wishes: list[str] = field(default_factory=list)
+    """The last messages of the person, newest last; none in a thought of its own."""
+    asks: list[str] = field(default_factory=list)
+    """Calls that need a yes, in words."""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("message", "tell", "said", "reply", "notes", "evidence", "recall")
+        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall", "wishes", "asks")
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 
     def change_mind(self, answer: str) -> None:
-        self.reply += SECOND_THOUGHT + answer
-        self.tell(SECOND_THOUGHT + answer)
+        self.add(SECOND_THOUGHT + answer)
+
+    def add(self, text: str) -> None:
+        self.reply += text
+        self.tell(text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,6 +244,18 @@ class Agent:
     """Memories that a message taught, by its turn: what was just said is no recollection."""
     reminders: Sequence[Reminder] = ()
     """Those that the last message set."""
+    picks: dict[UUID, IdlePick] = field(default_factory=dict)
+    """What idle thoughts that wait are about."""
+    distances: list[float] = field(default_factory=list)
+    """How far talks were from what usually matters, oldest first."""
+    unusual: IdlePick | None = None
+    """The last message, if it was far off and was not thought about."""
+    asked: Sequence[str] = ()
+    """Calls that the last cycle asked about, by key."""
+    unread: dict[UUID, Sequence[str]] = field(default_factory=dict)
+    """Those of a thought that nobody was told yet."""
+    agreed: Sequence[str] = ()
+    """Those that the person said yes to."""
 
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
@@ -203,10 +268,51 @@ class Agent:
         goals = await notice_goals(memory, self.scope, turn.content, learned, await list_open(memory, self.scope))
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await notice_reminders(memory, self.scope, turn.content)
+        self.agreed = self.asked if is_yes(turn.content) else ()
         vector = next(iter(await self._embed([text] if _names_subject(text) else [])), None)
         source = StimulusSource.USER
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
         return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
+
+    async def idle(self) -> Stimulus | None:
+        """Come upon a memory and let it wait for attention; none where there is nothing to think about."""
+        memory = self.deps.memory
+        if len(self.picks) >= MOST_WAITING:
+            return None
+        goals = await self._load_vectors(await list_open(memory, self.scope))
+        values = await self._load_vectors(await self._load_values())
+        selves = Selves(goals=list(goals.values()), values=list(values.values()))
+        pick = self.unusual or await come_upon(memory, self.scope, selves, self.deps.chance)
+        if pick is None:
+            return None
+        self.unusual = None
+        is_gut = pick.channel is ThoughtChannel.GUT
+        made = Stimulus(
+            id=memory.new_uuid(),
+            source=StimulusSource.GUT if is_gut else StimulusSource.IDLE,
+            charge=float(is_gut),
+            text=pick.candidate.text,
+            prompt=pick.prompt,
+            at=memory.clock(),
+            vector=pick.candidate.vector,
+        )
+        self.picks[made.id] = pick
+        self.learned[made.id] = pick.memories
+        self.waiting.append(made)
+        return made
+
+    async def tell_thought(self) -> str | None:
+        """Tell the person what was thought while nobody talked; none if there is nothing new. Raises `StoreDown`."""
+        told = await tell_thought(self.deps.memory, self.scope)
+        if told is None:
+            return None
+        self.asked = self.unread.pop(told[0], self.asked)
+        return told[1]
+
+    async def _load_values(self) -> list[Memory]:
+        """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
+        found = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
@@ -217,38 +323,57 @@ class Agent:
             return None
         cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
-        await self._recollect(cycle)
-        heaviest = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        # Together they take as long as the slowest of them.
+        usual, _, corrections, heaviest, history, about = await asyncio.gather(
+            self._find_usual(),
+            self._recollect(cycle),
+            self._load_corrections(cycle),
+            load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST),
+            self._load_history(before=winner.stimulus.id),
+            self.deps.about(self.scope),
+        )
+        moved = self._feel(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
             (each.content, each.weight, near.get(each.id, 1.0))
             for name in IDENTITY_SECTIONS
             for each in heaviest.get(name, ())
         ]
-        history = await self._load_history(before=winner.stimulus.id)
-        said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
-        own = own_tools(self.deps.memory, self.scope, said, noted=self.reminders)
-        tools = [] if self.deps.tools is None else [*self.deps.tools, *own]
+        tools = self._offer_tools(cycle, history)
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
             identity=draw_identity(weighty, chance),
             goals=self._pursue(cycle, goals, wanted),
-            corrections=await self._load_corrections(cycle),
+            corrections=corrections,
             about=(
                 report_state(winner),
-                *await self.deps.about(self.scope),
+                describe_gut(moved),
+                *about,
                 load_prompt("festinger.agent", "tools").text.strip() if tools else "",
                 *(f"You just noted a reminder for {each}" for each in self.reminders),
             ),
             history=history,
-            message=cycle.message,
+            message=cycle.prompt,
             notes=cycle.notes,
         )
         cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
         await self._answer(cycle, tools)
+        for each in cycle.asks:
+            cycle.add(f"\n\n{each}")
+        self.asked = [each for each in cycle.tools if " " in each]
         await self._finish(cycle)
         return cycle
+
+    def _offer_tools(self, cycle: AgentCycle, history: Sequence[EpisodeTurn]) -> list[AgentTool]:
+        """The tools of a cycle; a thought of its own changes nothing that is remembered."""
+        if self.deps.tools is None:
+            return []
+        if cycle.source in INNER:
+            return [each for each in self.deps.tools if each.effect is not ToolEffect.INNER]
+        said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
+        cycle.wishes = said[-LAST_SAID:]
+        return [*self.deps.tools, *own_tools(self.deps.memory, self.scope, said, noted=self.reminders)]
 
     def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
         """The open goals nearest to what the agent attends to, without those among the notes.
@@ -263,6 +388,32 @@ class Agent:
         chosen = [goal for goal in nearest if str(goal.id) not in cycle.injected]
         cycle.goals = [each.id for each in chosen]
         return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
+
+    async def _find_usual(self) -> Vector | None:
+        """What usually matters to the agent, made anew each day; none without vectors."""
+        memory, today = self.deps.memory, self.deps.memory.clock().date()
+        key = (self.scope.space, self.scope.agent)
+        if (known := self.deps.usual.get(key)) is None or known[0] != today:
+            values, goals = await self._load_values(), await list_open(memory, self.scope)
+            vectors = await self._load_vectors([*values, *goals])
+            # A sample of its own, so that it costs no draw of those that can be repeated.
+            sample = await load_pool(memory, self.scope, random.Random(today.toordinal()))  # noqa: S311
+            held, wanted = (
+                [(vectors[each.id], each.weight.center) for each in those if each.id in vectors]
+                for those in (values, goals)
+            )
+            rest = [(each.vector, each.weight.center) for each in sample if each.vector is not None]
+            known = self.deps.usual[key] = today, blend_layers(held, wanted, rest)
+        return known[1]
+
+    def _feel(self, cycle: AgentCycle, usual: Vector | None) -> float:
+        """Measure how far a talk is from what usually matters; by how many deviations that is unusual."""
+        if cycle.source in INNER or (distance := measure_gut(blend_attention(self.recent), usual)) is None:
+            return 0.0
+        moved = deviations(distance, self.distances)
+        cycle.gut = distance
+        self.distances = [*self.distances, distance][-KEPT:]
+        return moved
 
     async def _weigh(self, memories: Sequence[Memory]) -> dict[UUID, float]:
         """How near memories are to what the agent attends to; without those that have no vector."""
@@ -284,7 +435,7 @@ class Agent:
             each.waited += 1
         self.attention = shift_attention(self.attention, stimulus.vector)
         if stimulus.vector is not None:
-            self.recent = [*self.recent, stimulus.vector][-RECENT_WINNERS:]
+            self.recent = [*self.recent, stimulus.vector][-FELT:]
         self.cycles += 1
         return AgentCycle(
             space_id=self.scope.space,
@@ -296,6 +447,7 @@ class Agent:
             source=stimulus.source,
             winner=stimulus.id,
             message=stimulus.text,
+            prompt=stimulus.prompt or stimulus.text,
             tell=tell,
             reason=winner.reason,
             candidates=[
@@ -308,6 +460,8 @@ class Agent:
     async def _answer(self, cycle: AgentCycle, tools: Sequence[AgentTool]) -> None:
         """Ask the model, once more if it is in doubt, and think slowly if that is not enough."""
         model = await self.deps.model(ModelPurpose.CHAT, self.scope)
+        if model is None and cycle.source in INNER:
+            return
         if model is None:
             cycle.action = "remembered"
             noted = [f"I will remind you: {each}" for each in self.reminders]
@@ -320,29 +474,64 @@ class Agent:
         except FestingerError:
             cycle.action = "failed"
             cycle.degraded.append("model")
-            await self.deps.memory.store.run(Q["put_cycle"], **cycle.row())
+            if cycle.source in INNER:  # it counts, so that a model that is away is not asked all the time
+                await self._keep_thought(cycle)
+            await self._record(cycle)
             raise
-        await self._doubt(cycle, model, tools)
+        if cycle.source not in INNER:  # what nobody hears needs no second asking
+            await self._doubt(cycle, model, tools)
 
     async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
         """Ask the model what it says to all that was said; it may call tools before."""
-        said = await answer_with_tools(model, cycle.said, tools, tell, window=self.deps.window())
+
+        async def permit(tool: AgentTool, call: ToolRequest, text: str) -> str:
+            return await self._refuse(cycle, tool, call, text)
+
+        said = await answer_with_tools(model, cycle.said, tools, tell, permit=permit, window=self.deps.window())
         cycle.said += said
-        cycle.tools += [each.calls[0].name for each in said if each.role is MessageRole.TOOL]
+        done = [each for each in said if each.role is MessageRole.TOOL and each.text not in (NOT_ASKED, UNSURE)]
+        cycle.tools += [each.calls[0].name for each in done]
         return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
+
+    async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ToolRequest, text: str) -> str:
+        """Why a call is refused, given what was said before it; empty if it may be made."""
+        if tool.effect is not ToolEffect.NOTHING and (blocked := await self._check_censors(call)):
+            return blocked
+        verdict = judge_action(
+            tool.effect,
+            asked=is_asked_for(call, cycle.wishes) if tool.effect is ToolEffect.OUTSIDE else bool(cycle.wishes),
+            confidence=combine_confidence(objective=read_reply(text), knowing=_knowing(cycle)),
+            trust=self.deps.trust(),
+        )
+        key = call_key(call)
+        if verdict is ActionVerdict.GO or key in self.agreed:
+            self.agreed = [each for each in self.agreed if each != key]  # a yes is for one call
+            return ""
+        if verdict is ActionVerdict.UNSURE:
+            return UNSURE
+        if key not in cycle.tools:
+            cycle.tools.append(key)
+            cycle.asks.append(describe_call(call))
+        return NOT_ASKED
+
+    async def _check_censors(self, call: ToolRequest) -> str:
+        why = await self.deps.check_tool(self.scope, f"{call.name} {json.dumps(dict(call.arguments), default=str)}")
+        return f"Refused: {why}" if why else ""
 
     async def _doubt(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
         sounds, knowing = read_reply(cycle.reply), _knowing(cycle)
         cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
+        # A plain reply is not asked again only because nothing was remembered.
+        if sounds >= SOUNDS_SURE:
+            return
         memories = int(
             await self.deps.memory.store.value(
                 Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
             )
         )
         bar = doubt_bar(memories=memories, density=cycle.evidence)
-        # A plain reply is not asked again only because nothing was remembered.
-        if 1.0 - cycle.confidence < bar or sounds >= SOUNDS_SURE:
+        if 1.0 - cycle.confidence < bar:
             return
         try:
             cycle.said.append(load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200]))
@@ -377,17 +566,50 @@ class Agent:
             await learn(self.deps.memory, self.scope, request)
 
     async def _finish(self, cycle: AgentCycle) -> None:
-        """Keep the reply and the cycle, and infer what became of the notes. Never costs the reply."""
-        memory = self.deps.memory
+        """Keep what came of a cycle, and the cycle; infer what became of the notes. Never costs the reply."""
+        shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
         try:
-            shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
-            await append_turn(memory, self.scope, TurnRole.ASSISTANT, cycle.reply, surfaced=shown)
+            if cycle.source in INNER:
+                await self._keep_thought(cycle)
+            await self._record(cycle, surfaced=shown)
             if shown and cycle.action == "said":
                 await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
-        await memory.store.run(Q["put_cycle"], **cycle.row())
+
+    async def _record(self, cycle: AgentCycle, *, surfaced: Sequence[MemoryId] = ()) -> None:
+        """Keep a cycle with what was said, and say to those who watch that it is over."""
+        memory = self.deps.memory
+        async with memory.store.transaction() as transaction:
+            if cycle.action in SPOKEN:
+                turn = TurnInput(
+                    role=TurnRole.ASSISTANT,
+                    content=cycle.reply,
+                    origin=Origin.MODEL,
+                    at=memory.clock(),
+                    turn_id=memory.new_uuid(),
+                    surfaced=tuple(surfaced),
+                )
+                await append_turn_in_transaction(memory, transaction, self.scope, turn)
+            await transaction.run(Q["put_cycle"], **cycle.row())
+            await memory.outbox.emit(
+                transaction,
+                "cycle_finished",
+                space=self.scope.space,
+                subject=f"agent:{self.scope.agent}",
+                payload={"cycle": str(cycle.id), "n": cycle.n, "source": cycle.source.value, "action": cycle.action},
+                agent=self.scope.agent,
+                session=self.scope.session,
+            )
+
+    async def _keep_thought(self, cycle: AgentCycle) -> None:
+        """Keep what was thought as a turn that nobody is told at once, and that is never evidence."""
+        cycle.reply = "" if is_nothing(cycle.reply) else cycle.reply
+        if cycle.action != "failed":
+            cycle.action = "thought" if cycle.reply else "nothing"
+        if (pick := self.picks.pop(cycle.winner, None)) is not None:
+            await record_thought(self.deps.memory, self.scope, cycle.winner, pick, cycle.reply)
 
     async def close(self) -> None:
         """End the conversation: its episode is closed and summarized. Idempotent."""
@@ -396,10 +618,26 @@ class Agent:
             closed = await close_episode(deps, space, each.id)
             await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
 
+    async def recall_last(self, last: Mapping[str, Any]) -> None:
+        """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
+        asked = [each for each in last["tools"] if " " in each]
+        if last["session_id"] == self.scope.session or last["was_told"]:
+            self.asked = asked
+        else:
+            self.unread = {last["winner"]: asked}
+        memory = self.deps.memory
+        rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
+        self.distances = [row["gut"] for row in reversed(rows)]
+        if last["source"] != StimulusSource.USER or not last["message"] or not self.distances:
+            return
+        if abs(deviations(self.distances[-1], self.distances[:-1])) >= JUMP:
+            said = IdleCandidate(id=last["winner"], text=last["message"], weight=FRESH, touched=memory.clock())
+            self.unusual = IdlePick(candidate=said, channel=ThoughtChannel.GUT)
+
     async def resume(self) -> None:
         """Attend to what was talked about last in this session."""
         said = [turn.content for turn in await self._load_history() if turn.role is TurnRole.USER]
-        self.recent = await self._embed([text for text in said if _names_subject(text)][-RECENT_WINNERS:])
+        self.recent = await self._embed([text for text in said if _names_subject(text)][-FELT:])
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
@@ -414,8 +652,10 @@ class Agent:
         cycle.notes, cycle.evidence = notes.text, notes.evidence
 
     async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
-        """Lessons from mistakes that bear on a message."""
+        """Lessons from mistakes that bear on a message; most agents have none, and then nothing is searched."""
         deps = self.deps.retrieval
+        if not await deps.store.value(Q["has_corrections"], space=self.scope.space, agent=self.scope.agent):
+            return []
         query = parse_recall_query(
             cycle.message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
         )
@@ -455,8 +695,10 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
             raise AlreadyRunning(
                 f"The agent `{scope.agent}` is talking elsewhere.", hint="End that chat, or name another `--agent`."
             )
-        cycles = await deps.memory.store.value(Q["last_cycle"], space=scope.space, agent=scope.agent)
-        agent = Agent(deps=deps, scope=scope, cycles=cycles or 0)
+        last = await deps.memory.store.maybe(Q["last_cycle"], space=scope.space, agent=scope.agent)
+        agent = Agent(deps=deps, scope=scope, cycles=last["n"] if last else 0)
+        if last is not None:
+            await agent.recall_last(last)
         await agent.resume()
         try:
             yield agent
@@ -469,6 +711,11 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
     """The last cycles of an agent, newest first, with the messages that they attended to."""
     rows = await store.all(Q["cycles"], space=scope.space, agent=scope.agent, before=before, limit=limit)
     return [dict(row) for row in rows]
+
+
+async def list_agents(store: Store, space: SpaceId) -> list[AgentId]:
+    """The agents of a space that thought or remind of something."""
+    return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
 
 
 def answer_from_memory(notes: str, *, has_learned: bool) -> str:

@@ -14,16 +14,15 @@ from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.agent")
 
-NO_OWN_THOUGHTS = "It has no thoughts of its own while nobody talks with it."
 MILESTONES = (
     ("memory", "A first memory was formed.", ""),
     ("retrieval", "A memory helped with an answer.", ""),
     ("consolidation", "A night made or moved something.", ""),
     ("goal_weight", "A memory weighs as much as a goal.", ""),
-    ("self_prompt", "It acted on a thought of its own.", NO_OWN_THOUGHTS),
+    ("self_prompt", "It spoke of a thought of its own about a goal.", ""),
     ("identity_weight", "A memory is part of who it is.", ""),
     ("conflict", "A contradiction was settled.", ""),
-    ("association", "It connected what was apart.", NO_OWN_THOUGHTS),
+    ("association", "It connected what was apart.", ""),
     ("goal", "A goal was reached.", ""),
     ("values", "It decided by itself, in line with its values.", "It does nothing that nobody asked for."),
 )

@@ -16,7 +16,7 @@ from festinger.errors import BadInput
 from festinger.ids import Origin, Scope
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import TurnRole
-from festinger.memory.episodes.store import append_turn
+from festinger.memory.episodes.store import TurnInput, append_turn, append_turn_in_transaction
 from festinger.memory.learn.statement import redact_input
 from festinger.records import row_mapper
 from festinger.store.queries import queries_of
@@ -108,6 +108,38 @@ async def tell_due(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
         await append_turn(deps, scope, TurnRole.ASSISTANT, f"Reminder: {each.text}", turn_id=each.id)
         await deps.store.run(Q["tell_reminder"], space=scope.space, id=each.id, now=now)
     return due
+
+
+async def announce_due(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
+    """Bring reminders that are due into the conversation and say so with an event, each once; they wait still.
+
+    Whoever talks with the agent next is told.
+    """
+    new = []
+    for each in await list_reminders(deps, scope):
+        if each.due_at > deps.clock():
+            break
+        turn = TurnInput(
+            role=TurnRole.ASSISTANT,
+            content=f"Reminder: {each.text}",
+            origin=Origin.MODEL,
+            at=deps.clock(),
+            turn_id=each.id,
+        )
+        async with deps.store.transaction() as transaction:
+            if (await append_turn_in_transaction(deps, transaction, scope, turn)).turn is None:
+                continue
+            await deps.outbox.emit(
+                transaction,
+                "reminder_due",
+                space=scope.space,
+                subject=f"agent:{scope.agent}",
+                payload={"reminder": str(each.id), "due": each.due_at.isoformat()},
+                agent=scope.agent,
+                session=scope.session,
+            )
+        new.append(each)
+    return new
 
 
 async def cancel_reminder(deps: MemoryDeps, scope: Scope, reminder: UUID) -> None:

@@ -7,6 +7,7 @@ the person, so goals and reminders only change in words that the person used in 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal, shares_words
@@ -30,13 +31,35 @@ OnText = Callable[[str], None]
 RunAgentTool = Callable[[Mapping[str, Any]], Awaitable[str]]
 
 
+class ToolEffect(StrEnum):
+    """What a call changes."""
+
+    NOTHING = "nothing"
+    INNER = "inner"
+    """What the agent remembers, which can be undone."""
+    OUTSIDE = "outside"
+    """Something outside that can be undone."""
+    IRREVERSIBLE = "irreversible"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTool(ToolOffer):
     run: RunAgentTool
+    effect: ToolEffect = ToolEffect.IRREVERSIBLE
+
+
+PermitCall = Callable[[AgentTool, ToolRequest, str], Awaitable[str]]
+"""Says why a call is refused, given what the model said before it; empty if it may be made."""
 
 
 async def answer_with_tools(
-    model: Model, messages: Sequence[PromptMessage], tools: Sequence[AgentTool], on_text: OnText, *, window: int
+    model: Model,
+    messages: Sequence[PromptMessage],
+    tools: Sequence[AgentTool],
+    on_text: OnText,
+    *,
+    permit: PermitCall,
+    window: int,
 ) -> list[PromptMessage]:
     """Let the model answer, with calls of tools before; return what was said, the answer last. Raises `ProviderRefused`."""
     said: list[PromptMessage] = []
@@ -56,17 +79,21 @@ async def answer_with_tools(
             if len(last) == MOST_ALIKE and all(each == (call.name, call.arguments, last[0][2]) for each in last):
                 result = SAME_AGAIN
             else:
-                result = await _run(tools, call, tokens=min(RESULT_TOKENS, int(window * RESULT_SHARE)))
+                tool = next((each for each in tools if each.name == call.name), None)
+                result = await permit(tool, call, text) if tool is not None else _name_tools(tools, call)
+                if tool is not None and not result:
+                    result = await _run(tool, call, tokens=min(RESULT_TOKENS, int(window * RESULT_SHARE)))
                 done.append((call.name, call.arguments, result))
             said.append(PromptMessage(role=MessageRole.TOOL, text=result, calls=(call,)))
     raise ProviderRefused(f"`{model.name}` calls tools without end.", hint="`agent.tools` turns them off.")
 
 
-async def _run(tools: Sequence[AgentTool], call: ToolRequest, *, tokens: int) -> str:
+def _name_tools(tools: Sequence[AgentTool], call: ToolRequest) -> str:
+    return f"There is no tool `{call.name[:40]}`; there are {', '.join(each.name for each in tools)}."
+
+
+async def _run(tool: AgentTool, call: ToolRequest, *, tokens: int) -> str:
     """What a tool returns, at most so many tokens of it; or why it did not."""
-    tool = next((each for each in tools if each.name == call.name), None)
-    if tool is None:
-        return f"There is no tool `{call.name[:40]}`; there are {', '.join(each.name for each in tools)}."
     try:
         async with asyncio.timeout(TOOL_SECONDS):
             result = await tool.run(call.arguments)
@@ -118,4 +145,4 @@ def own_tools(
 def _tool(name: str, description: str, run: RunAgentTool, **arguments: str) -> AgentTool:
     properties = {each: {"type": "string", "description": meaning} for each, meaning in arguments.items()}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
-    return AgentTool(name=name, description=description, schema=schema, run=run)
+    return AgentTool(name=name, description=description, schema=schema, run=run, effect=ToolEffect.INNER)

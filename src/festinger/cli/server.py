@@ -36,6 +36,7 @@ from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.settings import record_file_edits
 from festinger.runtime.supervisor import McpCaller, Supervisor
 from festinger.runtime.world import preload_world
+from festinger.services.resident import run_resident
 from festinger.settings.watch import watch_settings_file
 from festinger.web.app import build_admin_app
 
@@ -78,6 +79,8 @@ async def _open(plan: ServerDeps, worker: WorkerProcess | None) -> AsyncIterator
         app.agent_tools = memory_tools
         record_file_edits(app)
         preload_world(app, MAIN_SPACE)
+        if plan.background is BackgroundWork.HERE:
+            app.background.start(run_resident(app))
         with announce_server(app.home, plan.local):
             async with worker.running() if worker else nullcontext():
                 yield app

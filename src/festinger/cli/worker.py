@@ -20,6 +20,7 @@ from uuid import UUID
 import orjson
 import structlog
 
+from festinger.cli.agent_tools import memory_tools
 from festinger.cli.context import CommandContext
 from festinger.clock import Stopwatch
 from festinger.ids import AgentId, Scope, SessionId, SpaceId
@@ -36,6 +37,7 @@ from festinger.proxy.statements import learn_turns
 from festinger.runtime.app import App, StartOptions
 from festinger.runtime.environment import SystemServices, home_of, store_fingerprint
 from festinger.runtime.settings import record_file_edits
+from festinger.services.resident import run_resident
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.settings.watch import watch_settings_file
@@ -286,6 +288,8 @@ async def run_worker(context: CommandContext, *, stop: asyncio.Event, supervised
     context.configure_logs(settings)
     async with context.app(start=StartOptions(providers=True, workers=True), settings=settings) as app:
         record_file_edits(app)
+        app.agent_tools = memory_tools
+        app.background.start(run_resident(app))
         app.background.start(watch_settings_file(settings, stop=stop))
         writer = build_writer(settings, app.tools, lambda: app, adopt_seconds=POLL_SECONDS)
         working = asyncio.create_task(writer.run())

@@ -280,6 +280,18 @@ where m.kind = 'insight' and
 group by m.id
 having count(*) filter (where l.to_id = any(%(cites)s)) >= greatest(2, least(count(*), cardinality(%(cites)s)) / 3.0);
 
+-- name: connections
+-- Pairs of an owner's memories that an agent thought of together while it was idle, and that no night was asked about.
+select concat('connection:', t.id) as key, array[t.memory_id, t.other_id] as members from thought t
+join memory m on m.space_id = t.space_id and m.id = t.memory_id
+join memory o on o.space_id = t.space_id and o.id = t.other_id and o.agent_id is not distinct from m.agent_id
+where t.space_id = %(space)s and t.channel = 'connection' and t.has_words and concat('connection:', t.id) not in (
+    -- use: done
+  ) and
+-- use: own
+order by t.at desc
+limit %(limit)s;
+
 -- name: untold_insights
 -- Insights on enough sources that no narrative tells, or one of which half the sources or more are not theirs any more.
 select m.*, ground.sources, ground.key, told.id as told from memory m

@@ -34,6 +34,8 @@ LEAST_SURE = 0.6
 MOST_GROUPS = 10
 COVERED = 0.5
 """Share of a group's members that an insight cites, from which the group is not asked about again."""
+MOST_CONNECTIONS = 3
+CONNECTION_QUESTION = "An idle thought connected these two notes. What do they show together that neither says alone?"
 GROUP_QUESTION = "What is the one general statement that these notes support?"
 FEWEST_SOURCES = 3
 LONG = 280
@@ -85,6 +87,11 @@ async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
         members = await _load_sources(context, groups[0]["members"])
         plan = partial(_plan_insights, context, GROUP_QUESTION, members, most=1)
         yield NightUnit(key=asked[-1], plan=plan, makes=True)
+    for row in await context.rows("connections", limit=MOST_CONNECTIONS):
+        pair = await _load_sources(context, row["members"])
+        if len(pair) == len(row["members"]):
+            plan = partial(_plan_insights, context, CONNECTION_QUESTION, pair, most=1)
+            yield NightUnit(key=row["key"], plan=plan, makes=True)
     async for unit in ended_units(context):
         yield unit
     for row in await context.rows("untold_insights", fewest=FEWEST_SOURCES, limit=MOST_NARRATIVES):

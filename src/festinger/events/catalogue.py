@@ -159,6 +159,11 @@ DOORS = {
     "false_alarm_withdrawn": audit_schema(kind=TEXT, id=TEXT, by=TEXT),
 }
 
+AGENT = {
+    "cycle_finished": event_schema(cycle=TEXT, n=COUNT, source=TEXT, action=TEXT),
+    "reminder_due": event_schema(reminder=TEXT, due=TEXT),
+}
+
 RELIABILITY = {
     "clock_jumped": event_schema(by_seconds=NUMBER, skipped=TEXTS),
     "disk_low": event_schema(free_mb=COUNT, paused=FLAG),
@@ -291,7 +296,19 @@ PROPOSALS = {
 }
 
 CATALOGUE: Mapping[str, EventSchema] = MappingProxyType(
-    {**FOUNDATION, **PROXY, **DOORS, **RELIABILITY, **WORLD, **JUDGE, **MEMORY, **OUTCOMES, **RETRIEVAL, **PROPOSALS}
+    {
+        **FOUNDATION,
+        **PROXY,
+        **DOORS,
+        **AGENT,
+        **RELIABILITY,
+        **WORLD,
+        **JUDGE,
+        **MEMORY,
+        **OUTCOMES,
+        **RETRIEVAL,
+        **PROPOSALS,
+    }
 )
 
 AUDIT = sorted(name for name, listed in CATALOGUE.items() if listed.audit)

@@ -71,11 +71,13 @@ class ModelRouter:
         self, purpose: ModelPurpose, caller: ModelCaller, *, settings: LlmSettings, resolve: ResolveModel
     ) -> Model | None:
         """Return the model that the settings name for this purpose; none if they name none."""
+        wanted = await self.endpoint(purpose, settings=settings, resolve=resolve)
+        return None if wanted is None else self.at(wanted, purpose, caller=caller, settings=settings)
+
+    async def endpoint(self, purpose: ModelPurpose, *, settings: LlmSettings, resolve: ResolveModel) -> Endpoint | None:
+        """Return where the model for this purpose is; none if the settings name none."""
         setting: str = getattr(settings, purpose.value)
-        wanted = await resolve_endpoint(setting, resolve, environment=self._outside.environment)
-        if wanted is None:
-            return None
-        return self.at(wanted, purpose, caller=caller, settings=settings)
+        return await resolve_endpoint(setting, resolve, environment=self._outside.environment)
 
     def at(self, wanted: Endpoint, purpose: ModelPurpose, *, caller: ModelCaller, settings: LlmSettings) -> Model:
         """Return the model at an endpoint, whatever the settings name; for trying one out."""

@@ -9,11 +9,12 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from festinger.agent.attention import Vector
 from festinger.agent.tools import AgentTool
 from festinger.consolidation.night import NightDeps
 from festinger.embedding.embedder import Embedder
@@ -26,7 +27,7 @@ from festinger.jobs import load
 from festinger.jobs.engine import job_migrations
 from festinger.jobs.queue import Jobs
 from festinger.jobs.worker import run_workers
-from festinger.llm.endpoint import Endpoint
+from festinger.llm.endpoint import Endpoint, ResolveModel
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
 from festinger.llm.router import ModelRouter, ModelRouterDeps
@@ -69,6 +70,7 @@ from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey
 from festinger.settings.sources import ConfigTableRow
+from festinger.settings.tree import LlmSettings
 from festinger.settings.vault import Vault
 from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
@@ -133,6 +135,8 @@ class App:
     note_reader: NoteReader | None = None
     agent_tools: Callable[["App", Scope], Sequence[AgentTool]] = lambda _app, _scope: ()
     """The tools that an agent may call beside its own."""
+    usual_matters: dict[tuple[str, str], tuple[date, Vector | None]] = field(default_factory=dict)
+    """What usually matters to each agent, by space and name, and the day on which that was found."""
     degraded: tuple[str, ...] = ()
     """Chosen parts that are unavailable in this process."""
     reading: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
@@ -140,12 +144,19 @@ class App:
 
     async def model(self, purpose: ModelPurpose, caller: ModelCaller) -> Model | None:
         """Return the model that answers this caller for this purpose; none if none is configured."""
+        chosen, resolve = self._choose_model(purpose, caller)
+        return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
+    async def endpoint(self, purpose: ModelPurpose, caller: ModelCaller) -> Endpoint | None:
+        """Return where that model is; none if none is configured."""
+        chosen, resolve = self._choose_model(purpose, caller)
+        return await self.switchboard.endpoint(purpose, settings=chosen, resolve=resolve)
+
+    def _choose_model(self, purpose: ModelPurpose, caller: ModelCaller) -> tuple[LlmSettings, ResolveModel]:
         async def resolve(row: UUID) -> Endpoint:
             return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
 
-        chosen = self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value)
-        return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
+        return self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value), resolve
 
     def model_for(self, purpose: ModelPurpose) -> Callable[[SpaceId], Awaitable[Model | None]]:
         """Return how a package gets the model of a space for this purpose."""

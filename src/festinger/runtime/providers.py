@@ -153,6 +153,11 @@ HOSTED = (":cloud", "-cloud")
 """Name suffixes of models that a local server only forwards to a hosted one."""
 
 
+def is_own_model(model: str, address: str) -> bool:
+    """Whether a model runs on this machine or in this network, at no cost but power."""
+    return is_private_url(address) and not model.endswith(HOSTED)
+
+
 @dataclass(slots=True)
 class LastClientModel:
     """The last model that a client used, if we may use it too."""
@@ -162,7 +167,7 @@ class LastClientModel:
 
     def note(self, *, provider: str, model: str, address: str) -> None:
         """Note that a client uses this model at this address."""
-        if model and is_private_url(address) and not model.endswith(HOSTED):
+        if model and is_own_model(model, address):
             self.setting = f"{provider}:{model}@{address}"
 
     def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:

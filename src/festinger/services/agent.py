@@ -11,6 +11,7 @@ from uuid import UUID
 from festinger.agent.confidence import describe_confidence
 from festinger.agent.context import HEAVIEST
 from festinger.agent.goals import list_open, list_settled
+from festinger.agent.idle import load_thoughts
 from festinger.agent.mind import (
     IDENTITY_SECTIONS,
     Agent,
@@ -29,6 +30,8 @@ from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
+from festinger.memory.censors.censor import CensorTextKind
+from festinger.memory.censors.check import run_censors
 from festinger.memory.changes import find_memories
 from festinger.memory.episodes.store import list_turns, page_episodes
 from festinger.memory.query import load_heaviest
@@ -50,11 +53,14 @@ MOST_TURNS = 12
 """Turns of the last conversation that the view of a mind has."""
 MOST_CYCLES = 10
 MOST_SETTLED = 5
+MOST_THOUGHTS = 5
 OWN_PURPOSES = (ModelPurpose.CHAT, ModelPurpose.SYSTEM2)
 
 
-async def use_local_model(app: App) -> None:
-    """Let the agent talk with the model at the proxy's upstream, if that is local."""
+async def use_local_model(app: App, space: SpaceId | None = None) -> None:
+    """Let the agent talk with the model at the proxy's upstream, if that is local and the space names no other."""
+    if space is not None and (app.settings.for_space(space).llm.chat or app.own_model.setting):
+        return
     chosen = app.settings.now.proxy
     native, openai = (str(each or chosen.upstream) for each in (chosen.upstreams.ollama, chosen.upstreams.openai))
     if found := await find_local_model(ollama=native, openai=openai):
@@ -70,8 +76,7 @@ async def last_session(app: App, scope: Scope) -> SessionId | None:
 
 async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: bool = False) -> Scope:
     """Choose where to talk with an agent: in the last chat, or in a new one. Without a named model a local one is sought."""
-    if not app.settings.for_space(space).llm.chat and not app.own_model.setting:
-        await use_local_model(app)
+    await use_local_model(app, space)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
     before = None if new else await last_session(app, scope)
     return scope if before is None else Scope(space=space, agent=agent, session=before)
@@ -103,7 +108,8 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
         "goals": [{"id": str(each.memory.id), "state": each.state.value} for each in heard.goals],
         "due": [str(each) for each in heard.due],
         "reminders": [str(each) for each in heard.reminders],
-        "tools": cycle.tools,
+        "tools": [each for each in cycle.tools if " " not in each],
+        "asks": cycle.asks,
         "cycle": str(cycle.id),
         "session": cycle.session_id,
         "degraded": cycle.degraded,
@@ -133,6 +139,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
         ],
         "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
         "reminders": [field_values(each) for each in await list_reminders(deps, scope)],
+        "thoughts": await load_thoughts(deps, scope, limit=MOST_THOUGHTS),
         "turns": await _load_last_turns(app, scope),
         "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
         "cost": {
@@ -217,6 +224,10 @@ async def open_mind(
         ended = f", {lived.crashes} of them after a crash" if lived.crashes else ""
         return (f"This conversation has cost {cost} so far. You were started {lived.restarts} times{ended}.",)
 
+    async def check_tool(here: Scope, text: str) -> str:
+        found = await run_censors(app.memory.watch, here, text, on=CensorTextKind.TOOL)
+        return found.guidance if found.blocked else ""
+
     deps = AgentDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
@@ -225,6 +236,9 @@ async def open_mind(
         recollect=notes,
         observe_reply=observe,
         about=about,
+        trust=lambda: app.settings.for_space(scope.space).consolidation.trust_level,
+        check_tool=check_tool,
+        usual=app.usual_matters,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,
         tools=app.agent_tools(app, scope) if app.settings.for_space(scope.space).agent.tools else None,
     )

@@ -90,11 +90,11 @@ async def _load_notes(app: App, scope: Scope, topic: str | None) -> list[BriefNo
         if censor.agent_id in (None, scope.agent) and _is_about(topic, censor.reason)
     ]
     notes += [note async for note in _load_disputed(app, scope, topic)]
-    episodes = await page_episodes(
-        app.memory.deps, scope.space, agent=scope.agent, limit=SEARCHED if topic else EPISODES
-    )
+    episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=SEARCHED)
     said = {note.text.casefold() for note in notes}
-    told = (each for each in episodes if _is_about(topic, each.title, each.summary, *each.topics))
+    told = (
+        each for each in episodes if not each.evaluation and _is_about(topic, each.title, each.summary, *each.topics)
+    )
     for episode, _ in zip(told, range(EPISODES), strict=False):
         text = "; ".join(filter(None, (episode.title, episode.outcome)))
         # What was asked is no news; what came of it is.

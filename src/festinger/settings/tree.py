@@ -284,6 +284,12 @@ class AgentSettings(SettingsSection):
         per_space=True,
     )
     tools: bool = setting_field(True, "Whether the model of `chat` may use tools, if it can.", per_space=True)
+    resident: Literal["off", "local", "on"] = setting_field(
+        "local",
+        "Whether agents live on inside `serve`: reminders are told when they are due, and after a chat they think a"
+        " few times; `local` only with a model of your own, `on` with any, at its cost.",
+        per_space=True,
+    )
 
 
 class BenchSettings(SettingsSection):

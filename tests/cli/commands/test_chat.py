@@ -149,6 +149,32 @@ def test_a_model_that_fails_is_told_in_one_line_and_the_chat_goes_on(shell: Shel
     assert said.err.count("The script has no more answers.") == 2
 
 
+def test_thoughts_are_listed_when_asked_for(shell: Shell, database_url: str):
+    none = shell("chat", "--new", "--once", "/thoughts")
+    shell("chat", "--once", "I live in Lisgate.")
+    think(database_url)
+    listed = shell("chat", "--once", "/thoughts")
+    before = shell("chat", "--show-thoughts", "--once", "I like long walks by the sea.")
+
+    assert none.out == "It had no thoughts of its own yet.\n"
+    assert "Walks could help." in listed.out
+    assert before.out.index("Walks could help.") < before.out.index("I will remember that.")
+
+
+def think(database_url: str) -> None:
+    """Keep a thought, as a server does while nobody talks."""
+    with psycopg.connect(database_url) as database:
+        database.execute(
+            "with e as (insert into episode (space_id, id, agent_id, session_id, opened_at, last_at, evaluation)"
+            " values ('main', gen_random_uuid(), 'default', 'thoughts:default', now(), now(), true) returning id),"
+            " t as (insert into episode_turn (space_id, episode_id, seq, turn_id, at, role, origin, content, surfaced)"
+            " select 'main', id, 1, gen_random_uuid(), now(), 'thought', 'model', 'Walks could help.', '{}' from e"
+            " returning turn_id) insert into thought (space_id, id, agent_id, at, channel, memory_id, has_words)"
+            " select 'main', turn_id, 'default', now(), 'goal', gen_random_uuid(), true from t"
+        )
+
+
+@pytest.mark.requirement("A-96", "C-17")
 def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
     shell: Shell, tmp_path: Path, database_url: str
 ):
@@ -157,12 +183,18 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
     shell("learn", "I live in Lisgate.")
     shell("chat", "--once", "/goals add Finish the thesis by May.", "--new")
     shell("chat", "--once", "/remind in 2 hours check the oven")
+    shell("chat", "--once", "/remind in 2 hours call Ada")
     with psycopg.connect(database_url) as database:
-        database.execute("update reminder set due_at = now()")
+        database.execute("update reminder set due_at = now() where text = 'check the oven'")
+    think(database_url)
+    night(database_url)
     running = shell.process("chat", "--new", environment=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
         first = read_until(ours, "answers.", ">")
+        with psycopg.connect(database_url) as database:
+            database.execute("update reminder set due_at = now(), told_at = null where text = 'call Ada'")
+        meanwhile = read_until(ours, "call Ada", ">")
         os.write(ours, b"Where do I live?\r")
         reply = read_until(ours, "/why 1", ">")
         os.write(ours, b"\x04")
@@ -174,7 +206,22 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
 
     assert first.index("check the oven") < first.index("default remembers") < first.index("Finish the thesis by May")
     assert "scripted:" in first
+    assert "Last night: Put away" in first
+    assert "Meanwhile I thought: Walks could help. (/thoughts)" in first
+    assert "Reminder of" in meanwhile
     assert "You live in Lisgate." in reply
+
+
+def night(database_url: str) -> None:
+    """Keep a night that put something away, after the last chat."""
+    with psycopg.connect(database_url) as database:
+        database.execute(
+            "with n as (insert into night (space_id, id, agent_id, trigger, state, started_at, finished_at)"
+            " values ('main', gen_random_uuid(), '', 'schedule', 'done', now(), now() + interval '1 hour') returning id)"
+            " insert into night_item (space_id, night_id, id, unit_key, step, kind, memory_id, place, at)"
+            " select 'main', n.id, gen_random_uuid(), 'u', 'reconsider', 'archived', m.id, 1, now()"
+            " from n, memory m where m.content like 'I live%'"
+        )
 
 
 def read_until(terminal: int, wanted: str, prompt: str) -> str:

@@ -1,17 +1,46 @@
 """The page of a mind: a person talks, sees what was used, and tends the goals."""
 
+import re
+from html import unescape
 from pathlib import Path
 
 import pytest
+from tests.jobs.deps import rows
+from tests.web.asgi import streamed
 from tests.web.deps import deps
 from tests.web.pages.test_overview import read
 from tests.web.visitor import visitor
 
 from festinger.client.memory import Memory
 from festinger.ids import MAIN_SPACE, AgentId, SessionId
+from festinger.services.resident import tick
 from festinger.store.repositories.auth import AccessRole
 
 PAGE = "/admin/mind/ada"
+
+
+@pytest.mark.requirement("A-97", "U-30")
+async def test_the_page_is_live_and_shows_what_was_thought_meanwhile(database_url: str, tmp_path: Path):
+    thought = "Pepper would like the park in Lisgate."
+    (tmp_path / "answers.jsonl").write_text(f'"All right."\n"All right."\n"{thought}"')
+    async with deps(database_url, tmp_path, llm__chat=f"scripted:{tmp_path}/answers.jsonl") as at:
+        ann = await visitor(at)
+        for said in ("Our dog is called Pepper.", "I live in Lisgate."):
+            await ann.press(await ann.get(PAGE), "Say it", text=said, new="")
+        page = await ann.get(PAGE)
+        live = re.search(r'data-live="([^"]+)"', page.text)
+        assert live is not None
+        async with streamed(at.pages, unescape(live[1]), key=at.key) as stream:
+            await rows(at.app.store, "update episode set last_at = last_at - interval '1 hour' returning id")
+            assert [each.reply for each in await tick(at.app)] == [thought]
+            happened = await stream.next()
+        later = await ann.get(PAGE)
+
+    words = " ".join("".join(read(later.text).words).split())
+    assert happened is not None
+    assert "event: cycle_finished" in happened
+    assert f"Its own thought: {thought}" in words
+    assert f"Thoughts of its own {thought}" in words
 
 
 @pytest.mark.requirement("U-31")
@@ -40,7 +69,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
     assert [each["message"] for each in twin["cycles"]][1:] == ["Where do I live?", "I live in Lisgate."]
     come = " ".join("".join(read(ready.text).words).split())
     assert "A first memory was formed.reached 20" in come
-    assert "It acted on a thought of its own.not possible yet: It has no thoughts" in come
+    assert "It spoke of a thought of its own about a goal.not yet" in come
+    assert "It decided by itself, in line with its values.not possible yet: It does nothing" in come
     assert "call Bobdue" in come
 
 

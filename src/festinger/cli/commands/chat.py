@@ -8,7 +8,7 @@ the chat. Commands that begin with `/` are answered without a model.
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,11 +21,17 @@ from festinger.cli.terminal import SHORT_ID, escape_line, escape_text
 from festinger.errors import BadInput, FestingerError, NotFound
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from festinger.agent.mind import Agent, AgentCycle, HearResult
     from festinger.client.memory import Memory
     from festinger.runtime.app import App
 
 SHOWN_CHARS = 100
+LOOK_SECONDS = 5.0
+"""How often it is looked whether a reminder is due while the person is at the prompt."""
+NIGHT_LINES = 3
+"""Lines of the last night's report that the first screen has; `festinger nights` has all."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
 
 
@@ -41,6 +47,9 @@ async def chat(
     start: Annotated[
         Path | None, typer.Option("--start", help="File with `boundaries`, `values` and `goals` to learn once.")
     ] = None,
+    show_thoughts: Annotated[
+        bool, typer.Option("--show-thoughts", help="Show first what it thought while nobody talked with it.")
+    ] = False,
 ) -> None:
     """Talk with an agent that remembers.
 
@@ -62,9 +71,12 @@ async def chat(
             from festinger.agent.start import learn_start
 
             await learn_start(app.memory.deps, talk.mind.scope, "\n".join(_read_lines(start)))
+        if show_thoughts:
+            await _thoughts(talk, "")
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
+            app.background.start(_tell_reminders(talk))
         async for line in _lines(once, script, is_live=is_live):
             if line.strip() and not await talk.answer(line.strip()):
                 return
@@ -95,11 +107,14 @@ async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> Asy
             yield line
     else:
         from prompt_toolkit import PromptSession
+        from prompt_toolkit.patch_stdout import patch_stdout
 
         session: PromptSession[str] = PromptSession()
         while True:
             try:
-                yield await session.prompt_async("> ")
+                with patch_stdout():  # what is told meanwhile goes above the prompt
+                    line = await session.prompt_async("> ")
+                yield line
             except (EOFError, KeyboardInterrupt):
                 return
 
@@ -121,22 +136,26 @@ class ChatTerminal:
     memory: "Memory"
     shown: tuple[str, ...] = field(default=())
     """Notes of the last reply, for `/why`."""
+    is_answering: bool = False
 
     async def answer(self, line: str) -> bool:
         """Answer a line; false where the person ends the chat."""
+        self.is_answering = True
         try:
             if line.startswith("/"):
                 return await self._command(line)
             await self._say(line)
         except FestingerError as error:
             self.context.tell(error)
+        finally:
+            self.is_answering = False
         return True
 
     async def _say(self, text: str) -> None:
         heard = await self.mind.hear(text)
         for due in heard.due:
-            self._print_piece(f"Reminder of {due}\n")
-        cycle = await self._stoppable(self.mind.step(self._print_piece))
+            self.print_piece(f"Reminder of {due}\n")
+        cycle = await self._stoppable(self.mind.step(self.print_piece))
         if cycle is None:
             return
         self.shown = tuple(cycle.injected)
@@ -145,11 +164,11 @@ class ChatTerminal:
 
             self.context.line(reply_json(text, cycle, heard), "")
             return
-        self._print_piece("\n")
+        self.print_piece("\n")
         if told := await self._quiet_line(cycle, heard):
             self.context.say(told)
 
-    def _print_piece(self, piece: str) -> None:
+    def print_piece(self, piece: str) -> None:
         if not self.context.as_json:
             sys.stdout.write(escape_text(piece))
             sys.stdout.flush()
@@ -184,8 +203,8 @@ class ChatTerminal:
             told.append(f"learned: {said}")
         told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
         told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
-        if cycle.tools:
-            told.append(f"used {', '.join(dict.fromkeys(cycle.tools))}")
+        if used := [each for each in cycle.tools if " " not in each]:
+            told.append(f"used {', '.join(dict.fromkeys(used))}")
         if cycle.action == "remembered" and self.mind.cycles == 1:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
@@ -328,6 +347,15 @@ async def _remind(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "due", "reminder"), rows, nothing="Nothing waits. `/remind tomorrow 9:00 call Ada` sets one.")
 
 
+async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
+    """List what the agent thought while nobody talked with it."""
+    from festinger.agent.idle import MOST_ALONE, load_thoughts
+
+    found = await load_thoughts(talk.app.memory.deps, talk.mind.scope, limit=MOST_ALONE)
+    rows = [(f"{each['at'].astimezone():%d %b %H:%M}", each["channel"], each["content"]) for each in found]
+    talk.print_rows(("when", "about", "thought"), rows, nothing="It had no thoughts of its own yet.")
+
+
 async def _readiness(talk: ChatTerminal, _rest: str) -> None:
     from festinger.agent.readiness import load_readiness
 
@@ -346,6 +374,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
     "conflicts": ("What cannot both be true.", _conflicts),
     "inbox": ("What waits for you.", _inbox),
     "cost": ("What the models cost.", _cost),
+    "thoughts": ("What the agent thought while nobody talked with it.", _thoughts),
     "readiness": ("How far the agent has come: ten milestones.", _readiness),
     "help": ("This list; /quit ends the chat.", _help),
 }
@@ -353,24 +382,29 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 
 
 async def _first_screen(talk: ChatTerminal) -> list[str]:
-    """What is due, who it is, what it knows, what was left open, and which model answers; a line for each."""
+    """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
     from festinger.agent.goals import list_open
     from festinger.agent.reminders import tell_due
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
+    from festinger.services.agent import last_session
     from festinger.world.conflicts import load_conflicts
 
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
     brief = await talk.memory.brief()
     known = _count(len(brief.notes) + brief.omitted, "thing")
-    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, limit=1)
+    before = await last_session(app, scope)
+    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1) if before else []
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
     due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]
     who = f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."
     lines = [*due, who]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
+    lines += await _tell_night(talk, since=episodes[0].last_at if episodes else None)
+    if thought := await talk.mind.tell_thought():
+        lines.append(f"{escape_line(thought)} (/thoughts)")
     if goals := await list_open(app.memory.deps, scope):
         lines.append(f"Open: {escape_line('; '.join(each.content for each in goals)[:SHOWN_CHARS])} (/goals)")
     if any(waiting):
@@ -379,6 +413,31 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
         )
     lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
+
+
+async def _tell_reminders(talk: ChatTerminal) -> None:
+    """Tell reminders when they are due while the person is at the prompt; while it talks, its replies tell them."""
+    from festinger.agent.reminders import tell_due
+
+    while True:
+        await asyncio.sleep(LOOK_SECONDS)
+        if talk.is_answering:
+            continue
+        with suppress(FestingerError):  # a store that is away is looked at again
+            for due in await tell_due(talk.app.memory.deps, talk.mind.scope):
+                talk.print_piece(f"Reminder of {due}\n")
+
+
+async def _tell_night(talk: ChatTerminal, *, since: "datetime | None") -> list[str]:
+    """What the last night did, if nobody talked since."""
+    from festinger.services.nights import get_night, list_nights
+
+    space = talk.memory.space
+    for night in await list_nights(talk.app, space=space, limit=1):
+        if night.finished_at is not None and (since is None or night.finished_at > since):
+            told = await get_night(talk.app, space=space, id=night.id)
+            return [f"Last night: {escape_line(line)}" for line in told.lines[:NIGHT_LINES]] if told.items else []
+    return []
 
 
 def _side(side: dict[str, Any] | None) -> str:

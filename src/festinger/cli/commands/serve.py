@@ -108,7 +108,8 @@ def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[so
     context.say(f"Festinger listens on {base} and forwards to {settings.now.proxy.upstream}.")
     context.say(f"Point your client at {base} (OpenAI clients: {base}/v1). How it is: {base}/admin")
     context.say(
-        "A local model that your client uses also reads and judges in the background; `llm.write: ''` stops that."
+        "A local model that your client uses also reads and judges in the background, and an agent that you chatted with"
+        " thinks with it a few times; `llm.write: ''` and `agent.resident: off` stop that."
     )
 
 

@@ -60,8 +60,7 @@ if (main) {
   addEventListener("pagehide", () => source?.close());
   follow();
 }
-const talk = document.querySelector("form[data-say]");
-const turn = (role, who) => {
+const turn = (talk, role, who) => {
   const made = document.createElement("article"), caption = document.createElement("p"), words = document.createElement("p");
   made.className = `turn ${role}`; caption.className = "caption"; caption.textContent = who; words.className = "words";
   made.append(caption, words);
@@ -81,12 +80,14 @@ const read = async (answer, heard) => {
     }
   }
 };
-if (talk) talk.addEventListener("submit", async (event) => {
+document.addEventListener("submit", async (event) => {
+  const talk = event.target.closest("form[data-say]");
+  if (!talk) return;
   event.preventDefault();
   const form = new FormData(talk), button = talk.querySelector("button");
   button.disabled = true;
-  turn("user", "You").textContent = form.get("text");
-  const reply = turn("assistant", talk.dataset.agent);
+  turn(talk, "user", "You").textContent = form.get("text");
+  const reply = turn(talk, "assistant", talk.dataset.agent);
   reply.setAttribute("role", "status");
   reply.textContent = "…";
   let said = "", ended = false;
