@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from tests.consolidation.cases import CAUSE, EDGE, NOW, case
 
-from festinger.consolidation.arbiter import ArbiterAnswer, ask_model, build_prompt, find_objection
+from festinger.consolidation.resolution import ArbiterAnswer, ask_model, build_prompt, find_objection
 from festinger.llm.providers.scripted import scripted_model
 from festinger.world.conflicts import ConflictCase
 from festinger.world.decisions import ConflictJudge, ConflictVerdict

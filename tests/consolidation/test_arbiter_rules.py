@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.consolidation.cases import CAUSE, EDGE, case
 
-from festinger.consolidation.arbiter import apply_rules
+from festinger.consolidation.resolution import apply_rules
 from festinger.world.conflicts import ConflictCase
 from festinger.world.decisions import ConflictDecision
 from festinger.world.model import Collision

@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.consolidation.sources import find_unsupported
+from festinger.consolidation.context import find_unsupported
 
 SOURCES = ["Ann waters the tomatoes at 7 every morning", "Ann told Ben that the garden needs 30 liters a day"]
 
