@@ -5,7 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.embedding.calibration import (
+from festinger.embedding.embedder import EmbedderOptions
+from festinger.embedding.profiles import REFERENCE, Threshold, bundled_profiles
+from festinger.embedding.registry import open_embedder
+from festinger.errors import BadInput
+from festinger.judge.calibration import (
     CalibrationPair,
     CalibrationTargets,
     MeasuredPair,
@@ -13,10 +17,6 @@ from festinger.embedding.calibration import (
     measure_pairs,
     propose_thresholds,
 )
-from festinger.embedding.embedder import EmbedderOptions
-from festinger.embedding.profiles import REFERENCE, Threshold, bundled_profiles
-from festinger.embedding.registry import open_embedder
-from festinger.errors import BadInput
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.judge.llm import LONGEST, RelationAnswer, build_question, judge_by_llm
+from festinger.judge.cascade import LONGEST, RelationAnswer, build_question, judge_by_llm
 from festinger.judge.model import Current, Judgement, JudgeStatement, Relation
 from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from festinger.embedding.calibration import CalibrationTargets
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import FILE, EmbedderProfile, measured_profiles, save_profile
 from festinger.embedding.registry import open_embedder
@@ -20,6 +19,7 @@ from festinger.errors import ProviderRefused
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.calibration import (
     Calibration,
+    CalibrationTargets,
     Example,
     Report,
     apply_calibration,

@@ -1,6 +1,6 @@
 """Which words stand against each other, and which are of one kind."""
 
-from festinger.judge.rules.opposites import exclusive_kind, is_opposite, similar_stems
+from festinger.judge.rules.words import exclusive_kind, is_opposite, similar_stems
 
 
 def test_our_own_list_knows_everyday_opposites():

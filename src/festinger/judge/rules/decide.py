@@ -30,9 +30,8 @@ from festinger.judge.model import (
 )
 from festinger.judge.rules.attributes import USER
 from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot
-from festinger.judge.rules.opposites import exclusive_kind, is_being, is_opposite, similar_stems
 from festinger.judge.rules.parse import StatementReading, is_negation, is_verb, parse_statement
-from festinger.judge.rules.words import load_members, stem
+from festinger.judge.rules.words import exclusive_kind, is_being, is_opposite, load_members, similar_stems, stem
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS
 
