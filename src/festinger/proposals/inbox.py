@@ -37,8 +37,7 @@ from festinger.proposals.model import (
     verdict_of,
 )
 from festinger.proposals.sightings.fingerprint import escape_hidden_chars
-from festinger.proposals.sightings.model import ProposalSighting, sighting_of
-from festinger.proposals.sightings.recount import UNTRUSTED
+from festinger.proposals.sightings.recount import UNTRUSTED, ProposalSighting, sighting_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -16,8 +16,7 @@ from festinger.clock import iso
 from festinger.ids import SpaceId
 from festinger.proposals.deps import Key, ProposalDeps
 from festinger.proposals.model import Proposal, ProposalState
-from festinger.proposals.sightings.model import PERSON
-from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.sightings.recount import PERSON, event_subject
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

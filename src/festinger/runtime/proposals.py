@@ -29,7 +29,7 @@ from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
 from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
-from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
+from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
 from festinger.proposals.inbox import Sources
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
@@ -38,7 +38,7 @@ from festinger.proposals.producers import load_muted_until, load_value_scores
 from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
 from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
-from festinger.proposals.sightings.model import Suggestion, detector_producer
+from festinger.proposals.sightings.recount import Suggestion, detector_producer
 from festinger.proposals.sightings.similarity import compare_meanings
 from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate

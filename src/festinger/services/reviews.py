@@ -15,7 +15,7 @@ from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
-from festinger.proposals.deps import ProposalDeps, ReviewDeps
+from festinger.proposals.deps import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, ProposalDeps, ReviewDeps, effect_for
 from festinger.proposals.gate import InboxStatus
 from festinger.proposals.health import proposal_stats
 from festinger.proposals.inbox import (
@@ -45,11 +45,10 @@ from festinger.proposals.pairs import list_muted_producers, list_suggested_pairs
 from festinger.proposals.producers import is_still_recurring, load_promotion_rate
 from festinger.proposals.promotion import load_inbox_capacity, promote
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import API, SightingResult, Suggestion
+from festinger.proposals.sightings.recount import API, SightingResult, Suggestion
 from festinger.proposals.verdicts import reviewers
 from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide, decide_many
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
 from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
 from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks

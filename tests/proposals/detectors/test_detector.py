@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import DEFAULT_AGENT, AgentId, Origin
-from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion, slugify_scope
+from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, finding_to_suggestion, slugify_scope
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 

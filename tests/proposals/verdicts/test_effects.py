@@ -6,8 +6,8 @@ import pytest
 from tests.proposals.hearing import Court
 
 from festinger.errors import BadInput, Unwired
+from festinger.proposals.deps import ONE_BY_ONE, effect_for, require_all_effects, require_text
 from festinger.proposals.model import ProposalType
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, effect_for, require_all_effects, require_text
 from festinger.store.pool import Store
 
 

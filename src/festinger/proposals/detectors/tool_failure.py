@@ -21,7 +21,7 @@ from festinger.ids import SpaceId
 from festinger.memory.episodes.episode import Episode, TurnRole
 from festinger.memory.episodes.store import find_episode, list_turns
 from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
+from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, slugify_scope
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import PastExchange, StoredMessage, load_messages, recent_exchanges
 

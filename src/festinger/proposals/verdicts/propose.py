@@ -12,7 +12,7 @@ from festinger.clock import iso
 from festinger.errors import AlreadyDecided, Outdated, ProposalRefused, Refused
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_PROMOTED
-from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.deps import EffectContext, EffectPreview, ReviewDeps, effect_for
 from festinger.proposals.model import (
     Author,
     DecideResult,
@@ -27,9 +27,8 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.promotion import emit_promoted
 from festinger.proposals.sightings.intake import record_sighting_in
-from festinger.proposals.sightings.model import PERSON, SightingResult, SightingStatus, Suggestion
+from festinger.proposals.sightings.recount import PERSON, SightingResult, SightingStatus, Suggestion
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import EffectContext, EffectPreview, effect_for
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.proposals.verdicts.rules import OPEN
 from festinger.store.pool import Transaction

@@ -20,8 +20,8 @@ from festinger.errors import (
     TooDeep,
     Unseen,
 )
+from festinger.proposals.deps import ONE_BY_ONE, WORDS_NEEDED, EffectPreview
 from festinger.proposals.model import ORDER, Proposal, ProposalState, ProposalType, Verdict, VerdictKind, VerdictResult
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 
 OPEN = frozenset({ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
