@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.web.charts import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, draw_chart, pivot_rows
+from festinger.web.pages.overview import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, draw_chart, pivot_rows
 
 LAST = date(2026, 1, 31)
 
