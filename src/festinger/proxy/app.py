@@ -38,7 +38,7 @@ from festinger.proxy.headers import (
 from festinger.proxy.request import Body, RequestContext, Send
 from festinger.proxy.routes import ApiProtocol, RouteTreatment
 from festinger.proxy.transport.body import WHOLE_BYTES, ClientDisconnectedError, Receive, read_body
-from festinger.proxy.transport.connection import EXTENSION
+from festinger.proxy.transport.server import EXTENSION
 from festinger.proxy.transport.streams import StreamCut, open_tap
 from festinger.proxy.transport.upstream import (
     UpstreamClient,

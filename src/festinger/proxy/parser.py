@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from festinger.clock import Clock
 from festinger.ids import NewId, Scope, SessionId
-from festinger.proxy.context.block import build_mark
+from festinger.proxy.context.edit import build_mark
 from festinger.proxy.headers import MemoryMode, first_header
 from festinger.proxy.protocols.messages import (
     ChatRequest,
@@ -27,8 +27,7 @@ from festinger.proxy.sessions.match import (
     parse_session_hints,
     quotes_a_reply,
 )
-from festinger.proxy.sessions.registry import SessionRegistry
-from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, build_chain
+from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, SessionRegistry, build_chain
 from festinger.proxy.transport.body import decode_body
 from festinger.world.recall import SourceText
 

@@ -22,7 +22,7 @@ from festinger.proxy.headers import (
 )
 from festinger.proxy.routes import ProxyRoute
 from festinger.proxy.transport.body import Receive
-from festinger.proxy.transport.connection import ResponseControl
+from festinger.proxy.transport.server import ResponseControl
 from festinger.settings.tree import Settings
 from festinger.store.repositories.auth import ApiKey
 

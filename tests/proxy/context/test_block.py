@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK
 
-from festinger.proxy.context.block import build_mark, remove_notes
+from festinger.proxy.context.edit import build_mark, remove_notes
 from festinger.services.block import (
     ContextBlock,
     ContextLine,

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, chat, request_of, system, tool, user
 
-from festinger.proxy.context.block import (
+from festinger.proxy.context.edit import (
     PlacedBlock,
     choose_system_block,
     find_carrier_turn,
     find_placed_blocks,
+    insert_blocks,
     shown_lines,
 )
-from festinger.proxy.context.edit import insert_blocks
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason
 from festinger.proxy.sessions.session import build_chain
 from festinger.services.block import ContextBlock, ContextLine, NoteRef

@@ -3,7 +3,7 @@
 import pytest
 from tests.proxy.protocols.wire import LABEL
 
-from festinger.proxy.context.block import LineUpdate, correction_lines, remove_forgotten, select_new_lines
+from festinger.proxy.context.edit import LineUpdate, correction_lines, remove_forgotten, select_new_lines
 from festinger.services.block import ContextBlock, ContextLine, NoteRef
 
 OLD = NoteRef(kind="edge", id="gnommoweb [geography] ramanujan", version=1)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.loops.actions import SamplingParameters, boost_sampling
+from festinger.proxy.loops.mitigation import SamplingParameters, boost_sampling
 from festinger.proxy.routes import ApiProtocol
 from festinger.settings.tree import LoopSettings
 

@@ -3,7 +3,9 @@ import json
 import pytest
 from tests.proxy.loops.histories import did, said, task, verdict
 
-from festinger.proxy.loops.actions import (
+from festinger.proxy.loops.history import LoopRepetition
+from festinger.proxy.loops.keys import parse_text_call
+from festinger.proxy.loops.mitigation import (
     CLOSED,
     LoopBreaker,
     LoopBreakerDecision,
@@ -12,8 +14,6 @@ from festinger.proxy.loops.actions import (
     retry_after_seconds,
     update_breaker,
 )
-from festinger.proxy.loops.history import LoopRepetition
-from festinger.proxy.loops.keys import parse_text_call
 from festinger.settings.tree import LoopSettings
 
 USUAL = LoopSettings()

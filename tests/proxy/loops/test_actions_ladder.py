@@ -1,6 +1,6 @@
 import pytest
 
-from festinger.proxy.loops.actions import ladder_steps, step_depth
+from festinger.proxy.loops.mitigation import ladder_steps, step_depth
 from festinger.settings.tree import LoopSettings
 
 USUAL = LoopSettings()

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 from tests.proxy.loops.histories import did, said, task, verdict
 
-from festinger.proxy.loops.actions import format_notice, quote_text
 from festinger.proxy.loops.history import LoopRepetition
+from festinger.proxy.loops.mitigation import format_notice, quote_text
 
 
 def found(*rounds) -> LoopRepetition:

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import SETTINGS, did, framework, items, person, said, spoke, task, verdict
 
-from festinger.proxy.loops.actions import PruningPlan, plan_pruning, prune_threshold
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
+from festinger.proxy.loops.mitigation import PruningPlan, plan_pruning, prune_threshold
 from festinger.settings.tree import LoopSettings
 
 LOOK = did("look", {"at": 1}, "nothing")

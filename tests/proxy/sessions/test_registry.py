@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import MAIN_SPACE, SessionId, SpaceId
-from festinger.proxy.sessions.registry import SESSION_BYTES, SessionRegistry
-from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
+from festinger.proxy.sessions.session import SESSION_BYTES, ProxyCaller, ProxySession, SessionRegistry, SessionReply
 from festinger.services.block import ContextBlock, ContextLine
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -8,7 +8,7 @@ import pytest
 from tests.proxy.proxy_server import NOTHING, Door, exchange, open_door, read_answer, request
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
-from festinger.proxy.transport.connection import HEAD_SECONDS, STALL_SECONDS, ClientConnection, close_overdue
+from festinger.proxy.transport.server import HEAD_SECONDS, STALL_SECONDS, ClientConnection, close_overdue
 
 HOST = b"Host: localhost\r\n"
 CHAT = b'{"model":"m"}'

@@ -32,8 +32,8 @@ from festinger.proxy.protocols.messages import descriptions_hash, tool_descripti
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.registry import ALIKE
 from festinger.proxy.sessions.session import (
+    ALIKE,
     ProxyCaller,
     ProxySession,
     from_stored_session,

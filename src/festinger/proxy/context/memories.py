@@ -16,7 +16,7 @@ from festinger.errors import Unavailable
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import reload_observations
-from festinger.proxy.context.block import LineUpdate, PresentLines
+from festinger.proxy.context.edit import LineUpdate, PresentLines
 from festinger.proxy.sessions.session import session_name
 from festinger.proxy.statements import StoredLearner
 from festinger.retrieval.notes import load_current_memories

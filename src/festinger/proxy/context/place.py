@@ -11,27 +11,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from festinger.proxy.context.block import (
+from festinger.proxy.context.edit import (
+    Modelfile,
     PlacedBlock,
+    Position,
     PresentLines,
+    build_system_edit,
+    build_turn_edit,
     choose_system_block,
     correction_lines,
     ends_with_tool_results,
     find_carrier_turn,
+    find_incoming_lines,
     find_placed_blocks,
     forgotten_notes,
+    insert_blocks,
     remove_forgotten,
     remove_notes,
     select_new_lines,
     shown_lines,
-)
-from festinger.proxy.context.edit import (
-    Modelfile,
-    Position,
-    build_system_edit,
-    build_turn_edit,
-    find_incoming_lines,
-    insert_blocks,
 )
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole

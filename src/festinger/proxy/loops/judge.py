@@ -19,7 +19,6 @@ from cachetools import LRUCache
 
 from festinger.events.event import NewEvent
 from festinger.ids import AgentId, SessionId
-from festinger.proxy.loops.actions import CLOSED, LoopBreaker, LoopBreakerDecision, update_breaker
 from festinger.proxy.loops.history import (
     AnswerStep,
     Item,
@@ -32,6 +31,7 @@ from festinger.proxy.loops.history import (
     task_start_index,
 )
 from festinger.proxy.loops.keys import ChatMessage, text_digest
+from festinger.proxy.loops.mitigation import CLOSED, LoopBreaker, LoopBreakerDecision, update_breaker
 from festinger.proxy.loops.stream import ChannelFinding
 from festinger.proxy.sessions.session import ProxyCaller
 from festinger.settings.tree import LoopSettings
