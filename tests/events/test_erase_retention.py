@@ -7,9 +7,8 @@ from tests.events.wiring import Wired, context_builder, make_told
 from tests.jobs.deps import drain, rows, run_sql
 
 from festinger.errors import BadInput
-from festinger.events.erase import BATCH, prune_events
-from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import BATCH, event_history, prune_events
 from festinger.ids import MAIN_SPACE
 from festinger.settings.tree import EventsSettings
 from festinger.store.pool import Store, Transaction

@@ -3,7 +3,7 @@
 from tests.events.wiring import Wired
 from tests.jobs.deps import rows
 
-from festinger.events.erase import MARK, scrub_words
+from festinger.events.outbox import MARK, scrub_words
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.store.pool import Store
 

@@ -9,8 +9,8 @@ from tests.events.wiring import Wired
 from tests.jobs.deps import run_sql
 
 from festinger.errors import NotFound
-from festinger.events.event import Event
-from festinger.events.feed import MAX_WAITING, FeedGap, follow_feed, settled_sequence
+from festinger.events.catalogue import Event
+from festinger.events.outbox import MAX_WAITING, FeedGap, follow_feed, settled_sequence
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, EventId, SpaceId
 from festinger.store.pool import Store
 

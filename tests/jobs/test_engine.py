@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.jobs.engine import job_migrations
+from festinger.jobs.queue import job_migrations
 from festinger.store.migration import migrate, own_migrations
 from festinger.store.pool import Store
 from festinger.store.queries import Query

@@ -4,8 +4,7 @@ import pytest
 from tests.jobs.deps import drain, make_jobs, run_sql
 
 from festinger.errors import BadInput
-from festinger.jobs.dead_letters import retry_all_jobs
-from festinger.jobs.health import check_jobs
+from festinger.jobs.dead_letters import check_jobs, retry_all_jobs
 from festinger.jobs.model import JobRun
 from festinger.jobs.queue import Jobs
 from festinger.observability.checks import Check, CheckSeverity

@@ -23,7 +23,7 @@ import structlog
 from festinger.cli.context import CommandContext
 from festinger.clock import Stopwatch
 from festinger.ids import AgentId, Scope, SessionId, SpaceId
-from festinger.jobs.engine import Pause
+from festinger.jobs.queue import Pause
 from festinger.jobs.worker import STEADY_SECONDS, restart_delays
 from festinger.memory.deps import EffectiveMemorySettings
 from festinger.memory.extract.turns import PersonTurn

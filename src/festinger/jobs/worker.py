@@ -19,10 +19,9 @@ from procrastinate.worker import Worker
 
 from festinger.errors import StoreDown
 from festinger.jobs.attempt import JobDeps, give_up
-from festinger.jobs.engine import Pause
 from festinger.jobs.load import update_queue_gauges
 from festinger.jobs.model import JobEnd, JobEnding, Queue
-from festinger.jobs.queue import Jobs, defer_due_jobs
+from festinger.jobs.queue import Jobs, Pause, defer_due_jobs
 from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Row, Transaction
 from festinger.store.queries import queries_of

@@ -16,8 +16,8 @@ from uuid import UUID, uuid5
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from festinger.errors import BadInput, ProposalRefused, Replayed
-from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history
 from festinger.ids import Origin, SpaceId, cause
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage
 from festinger.llm.prompts import load_prompt

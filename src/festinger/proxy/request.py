@@ -27,7 +27,7 @@ from festinger.settings.tree import Settings
 from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
-    from festinger.events.event import NewEvent
+    from festinger.events.catalogue import NewEvent
     from festinger.proxy.context.place import PrefixChange
     from festinger.proxy.loops.guard import LoopGuard
     from festinger.proxy.loops.judge import LoopJudgment, LoopKey, LoopState

@@ -23,8 +23,7 @@ from festinger.events import health
 from festinger.events.outbox import Outbox
 from festinger.ids import Scope, SpaceId
 from festinger.jobs import load
-from festinger.jobs.engine import job_migrations
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import Jobs, job_migrations
 from festinger.jobs.worker import run_workers
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.ledger import ModelCaller

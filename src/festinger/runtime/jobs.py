@@ -9,9 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from festinger.events.erase import prune_events
-from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
+from festinger.events.catalogue import Delivery
+from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead, prune_events
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
 from festinger.jobs.dead_letters import prune_jobs

@@ -18,7 +18,7 @@ from uuid import UUID
 from cachetools import LRUCache
 
 from festinger.errors import NotFound, StoreDown, Unavailable
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs

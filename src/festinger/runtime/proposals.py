@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.errors import BadInput, NotFound
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.events.outbox import Wants, wants_all
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, cause, read_id
 from festinger.jobs.model import JobRun, Queue

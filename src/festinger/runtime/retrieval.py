@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import FestingerError
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult

@@ -25,7 +25,7 @@ from festinger.embedding.health import check_embedder, check_reranker
 from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Scope, SpaceId
-from festinger.jobs.health import check_jobs
+from festinger.jobs.dead_letters import check_jobs
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from festinger.errors import StoreDown
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

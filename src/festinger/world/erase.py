@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import NoSuchConcept
-from festinger.events.erase import scrub_words
+from festinger.events.outbox import scrub_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

@@ -21,7 +21,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import NotFound
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
 from festinger.memory.censors.censor import Censor, CensorAction
 from festinger.memory.censors.edit import lock_censor

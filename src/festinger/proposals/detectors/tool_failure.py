@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import SpaceId
 from festinger.memory.episodes.episode import Episode, TurnRole
 from festinger.memory.episodes.store import find_episode, list_turns

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from festinger.clock import Clock
 from festinger.errors import Unavailable
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, sanitize_text

@@ -24,7 +24,7 @@ import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, Scope, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
 from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_subject

@@ -12,7 +12,7 @@ from math import ceil
 from cachetools import LRUCache
 
 from festinger.clock import Clock
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS, PROXY_STREAM_CUTS
 from festinger.proxy.context.edit import FindModelfile

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, SessionId
 from festinger.proxy.loops.history import (
     AnswerStep,

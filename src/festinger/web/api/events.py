@@ -11,8 +11,8 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import TooMany, Unavailable
-from festinger.events.event import Event
-from festinger.events.feed import FeedGap, event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import FeedGap, event_history
 from festinger.ids import EventId, SessionId, read_id
 from festinger.outcomes.capture import inferred_edge_outcomes
 from festinger.outcomes.model import ReportSource

@@ -13,8 +13,8 @@ from typing import Any
 from starlette.responses import Response
 
 from festinger.errors import NotFound
-from festinger.events.event import Event
-from festinger.events.feed import event_history, find_event
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history, find_event
 from festinger.web.auth import AccessScope
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
