@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import ProviderDown, ProviderRefused
-from festinger.llm.guards import FAILURES, OPEN_SECONDS, WINDOW_SECONDS, ServerGuard
+from festinger.llm.ledger import FAILURES, OPEN_SECONDS, WINDOW_SECONDS, ServerGuard
 
 DOWN = ProviderDown("down")
 

@@ -9,11 +9,11 @@ from tests.llm.bench import GOOD, QUESTION, Hands, MemoryLedger, Verdict
 
 from festinger.errors import ProviderRefused
 from festinger.ids import id_maker
+from festinger.llm.client import ModelRouter, ModelRouterDeps, build_call_policy
 from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose, Provider
 from festinger.llm.providers.scripted import ScriptedProvider
-from festinger.llm.router import ModelRouter, ModelRouterDeps, build_call_policy
 from festinger.settings.tree import LlmSettings
 
 ROW = UUID("018f3a5e-0000-7000-8000-000000000001")
@@ -135,7 +135,7 @@ def test_the_limits_come_from_the_settings_with_the_required_defaults() -> None:
 
 
 def test_the_client_libraries_are_not_loaded_before_a_model_is_asked() -> None:
-    look = "import sys, festinger.llm.router; print([m for m in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'genai_prices') if m in sys.modules])"
+    look = "import sys, festinger.llm.client; print([m for m in ('pydantic_ai', 'openai', 'anthropic', 'google.genai', 'genai_prices') if m in sys.modules])"
 
     seen = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
 

@@ -25,10 +25,10 @@ from festinger.ids import Scope, SpaceId
 from festinger.jobs import load
 from festinger.jobs.queue import Jobs, job_migrations
 from festinger.jobs.worker import run_workers
+from festinger.llm.client import ModelRouter, ModelRouterDeps
 from festinger.llm.endpoint import Endpoint
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
-from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import stats as outcomes_tally

@@ -20,8 +20,7 @@ from festinger.clock import system_clock, system_stopwatch
 from festinger.errors import BadSetting, FestingerError, ProviderRefused
 from festinger.llm.client import BufferedLedger, CallPolicy, CheckedModel, GuardedConnection, ModelDeps
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.guards import ServerGuards
-from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller, ServerGuards
 from festinger.llm.model import (
     AnswerSchema,
     Chunk,
