@@ -24,9 +24,8 @@ from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
 from festinger.observability.logs import configure_logging
-from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, load_master_key, system_entropy
+from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, Vault, load_master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
-from festinger.settings.vault import Vault
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.repositories.models import (

@@ -6,17 +6,19 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from festinger.errors import SecretUnreadable
-from festinger.settings.master_key import KEY_BYTES, MasterKey, system_entropy
-from festinger.settings.vault import (
+from festinger.settings.master_key import (
     AT_REST,
+    KEY_BYTES,
     NONCE_BYTES,
     PREFIX,
     TAG_BYTES,
+    MasterKey,
     SecretLocation,
     Vault,
     derive_key,
     key_id,
     mask_secret,
+    system_entropy,
 )
 
 MASTER = MasterKey(raw=bytes(range(KEY_BYTES)))

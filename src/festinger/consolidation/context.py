@@ -23,7 +23,7 @@ from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.words import stem
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
 from festinger.memory.model import Memory, memory_from_row
-from festinger.settings.consolidation import ConsolidationSettings
+from festinger.settings.beliefs import ConsolidationSettings
 from festinger.store.pool import Transaction
 from festinger.text.vocabulary import common_words
 

@@ -27,7 +27,7 @@ from festinger.memory.model import Kind, Memory
 from festinger.proposals.deps import ProposalDeps
 from festinger.records import record_json, row_mapper
 from festinger.retrieval.deps import RetrievalDeps
-from festinger.settings.consolidation import ConsolidationSettings
+from festinger.settings.beliefs import ConsolidationSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 

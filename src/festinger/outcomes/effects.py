@@ -20,7 +20,7 @@ from typing import Any
 from festinger.ids import Origin
 from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
 from festinger.outcomes.model import OutcomeReport, ReportContext, ReportSource
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
 from festinger.world.learn import MOVING, apply_outcome_in

@@ -38,7 +38,7 @@ from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_states, reset_to_declared, save_states
 from festinger.records import JsonRecord, row_mapper
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

@@ -15,7 +15,7 @@ from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
 from festinger.outcomes.model import OutcomeDeps, ReportSource
-from festinger.settings.outcomes import GOOD, OutcomesSettings
+from festinger.settings.beliefs import GOOD, OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome

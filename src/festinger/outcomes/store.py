@@ -33,7 +33,7 @@ from festinger.outcomes.effects import (
 )
 from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.records import row_mapper
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 

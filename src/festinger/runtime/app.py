@@ -66,9 +66,8 @@ from festinger.runtime.review.webhook import register_webhook
 from festinger.runtime.world import WorldService, build_world, register_world, start_world_sync
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
-from festinger.settings.master_key import MasterKey
+from festinger.settings.master_key import MasterKey, Vault
 from festinger.settings.sources import ConfigTableRow
-from festinger.settings.vault import Vault
 from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
 from festinger.store.migration import Migration, migrate, own_migrations

@@ -9,8 +9,7 @@ from festinger.errors import BadInput, ModelInUse, NotFound, ProviderRefused
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
 from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, resolve_endpoint
 from festinger.llm.model import ModelPurpose
-from festinger.settings.master_key import KEY_BYTES, MasterKey, system_entropy
-from festinger.settings.vault import Vault
+from festinger.settings.master_key import KEY_BYTES, MasterKey, Vault, system_entropy
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.repositories.models import (

@@ -22,7 +22,7 @@ from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, bui
 from festinger.llm.ledger import CallTotals, ModelCall
 from festinger.llm.model import ModelPurpose
 from festinger.records import field_values, row_mapper
-from festinger.settings.vault import SecretLocation, Vault, mask_secret
+from festinger.settings.master_key import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.secrets import require_current_key
