@@ -31,8 +31,6 @@ EARLY_BYTES = 64 * 2**20
 
 
 class BackgroundWork(Enum):
-    """Where a server has its background work done."""
-
     WORKER = auto()
     """In a process of its own."""
     HERE = auto()

@@ -220,8 +220,6 @@ class WorkerProcess:
 
 
 class ServerLink:
-    """The server of a worker, as the worker sees it."""
-
     def __init__(self, lines: asyncio.StreamReader, deployment: Deployment) -> None:
         self.deployment = deployment
         self._lines = lines

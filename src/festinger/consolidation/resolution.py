@@ -87,7 +87,6 @@ class ArbiterOpinion:
 
 
 async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
-    """Ask a model about a conflict."""
     answer = await model.answer([build_prompt(case)], ArbiterAnswer)
     verdict = ConflictVerdict(
         **answer.value.model_dump(),
@@ -122,7 +121,6 @@ def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
 
 
 def build_prompt(case: ConflictCase) -> PromptMessage:
-    """Build the prompt for the model."""
     item = case.conflict
     return load_prompt("festinger.consolidation", "resolve").message(
         collision=item.collision_type,

@@ -128,7 +128,6 @@ class Outbox:
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
-        """Return the subscriptions to an event, by subscriber."""
         return self._subscriptions.get(name, {})
 
     def everybody(self) -> frozenset[str]:
@@ -213,7 +212,6 @@ class Outbox:
             await self._handle_each(transaction, wanted, space=space)
 
     async def _handle(self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]]) -> None:
-        """Have events handled, all or none."""
         if not wanted:
             return
         async with transaction.savepoint():

@@ -112,7 +112,6 @@ async def measure_pairs(embedder: Embedder, pairs: Sequence[CalibrationPair]) ->
 
 
 def propose_thresholds(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> ThresholdProposal:
-    """Propose thresholds for what was measured."""
     same = _cosines(measured, same=True)
     different = _cosines(measured, same=False)
     if min(len(same), len(different)) < LEAST_PAIRS:

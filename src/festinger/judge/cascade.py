@@ -91,7 +91,6 @@ async def judge_by_llm(
 
 
 def build_question(old: JudgeStatement, new: JudgeStatement) -> PromptMessage:
-    """Build the prompt for the model."""
     return load_prompt("festinger.judge", "relate").message(
         old=_quoted(old.text),
         new=_quoted(new.text),
@@ -255,7 +254,6 @@ class _CallBudget:
 
 
 async def judge_quickly(pairs: Sequence[StatementPair], *, reader: PairReader | None, accept: float) -> list[Judgement]:
-    """Judge by rules and the reader."""
     judged = []
     for number, pair in enumerate(pairs, 1):
         judged.append(judge_by_rules(pair, accept=accept))
@@ -287,7 +285,6 @@ def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
 
 
 def is_conclusive(said: Judgement, *, accept: float) -> bool:
-    """Whether a judgement ends the cascade."""
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
 
@@ -361,7 +358,6 @@ class JudgementRetryResult:
 async def retry_waiting_pairs(
     cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
 ) -> JudgementRetryResult:
-    """Retry the pairs that are due."""
     judge = await cascade.last_judge(space)
     waiting = await records.list_due_pairs(cascade.deps, space, judge=judge, limit=limit)
     loaded = [(each, await load(space, each)) for each in waiting]

@@ -174,8 +174,6 @@ class BufferedLedger:
 
 @dataclass(slots=True, kw_only=True)
 class _CallInProgress:
-    """A call in progress."""
-
     at: datetime
     began: float
     prompt_hash: str | None

@@ -58,8 +58,6 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTotals:
-    """Totals over calls."""
-
     calls: int = 0
     failed: int = 0
     cost_usd: Decimal = Decimal(0)

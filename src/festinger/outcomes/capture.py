@@ -48,8 +48,6 @@ REPORTER = "inference"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedTurn:
-    """A turn of a session as it was captured."""
-
     exchanges: tuple[PastExchange, ...]
     text: str
     """The person's message that began it."""

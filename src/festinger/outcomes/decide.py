@@ -172,7 +172,6 @@ def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[Resol
 async def _load_earlier_outcomes(
     context: ReportContext, ids: list[MemoryId], surfacings: Mapping[MemoryId, list[ResolvableSurfacing]]
 ) -> dict[MemoryId, Rows]:
-    """Load earlier outcomes of the same turn."""
     report = context.report
     turns = {report.turn} if report.turn else set()
     recalls = {report.recall} if report.recall else set()

@@ -440,7 +440,6 @@ def _word_share(words: Sequence[NoteWord], sentence: TextWords) -> float:
 
 
 def _names_subject(reading: _NoteMatch, sentence: TextWords) -> bool:
-    """Whether a sentence names what the note is about."""
     subject = note_words(reading.note.subject)
     if subject and all(word in sentence for word in subject):
         return True

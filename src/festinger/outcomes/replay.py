@@ -153,7 +153,6 @@ def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
 
 
 def _set_columns(belief: Belief, columns: Columns) -> Belief:
-    """Return the belief with some of its columns set."""
     held = belief_columns(belief)
     held |= {name: value for name, value in columns.items() if name in held}
     weight = Weight(alpha=held.pop("weight_alpha"), beta=held.pop("weight_beta"))

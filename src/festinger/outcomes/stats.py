@@ -148,7 +148,6 @@ async def outcomes_of(deps: OutcomeDeps, space: SpaceId, memory: MemoryId) -> tu
 async def contradicting_causes(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
 ) -> list[Cause]:
-    """Return the distinct causes that contradicted a memory."""
     rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
     return [
         Cause(agent=row["agent_id"], session=row["session_id"], day=row["day"], origin=Origin(row["origin"]))

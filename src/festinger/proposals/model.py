@@ -290,8 +290,6 @@ effect_of = row_mapper(AppliedEffect)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecideResult:
-    """The result of deciding."""
-
     proposal: Proposal
     verdict: Verdict
     result: str

@@ -238,7 +238,6 @@ class PromotionRate:
 
 
 def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) -> str:
-    """Interpret the rate."""
     if considered < settings.rate_min_considered:
         return TOO_LITTLE
     share = promoted / considered
@@ -248,7 +247,6 @@ def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) 
 
 
 async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> PromotionRate:
-    """Load the promotion rate of a space over its window."""
     terms = deps.terms(space)
     since = deps.clock() - timedelta(days=terms.rate_window_days)
     row = await deps.store.one(Q["rate"], space=space, since=since)

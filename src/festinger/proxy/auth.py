@@ -49,7 +49,6 @@ _ORIGIN = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/?#
 
 
 def machine_names() -> frozenset[str]:
-    """This machine's own host names."""
     name = socket.gethostname().lower()
     return frozenset({name, name.split(".", 1)[0]} - {""})
 

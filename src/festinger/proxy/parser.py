@@ -116,7 +116,6 @@ def _turns_since_asked(ctx: RequestContext) -> Iterator[int]:
 
 
 def _turn_texts(ctx: RequestContext, at: int) -> Iterable[SourceText]:
-    """The texts of a turn, each with its own id."""
     turn, link = ctx.chat.turns[at], ctx.chain.links[at].hex()
     for number, saying in enumerate(() if turn.transient else turn.sayings):
         message = f"{ctx.session.id}:{link}:{number}"

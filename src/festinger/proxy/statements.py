@@ -74,8 +74,6 @@ class TurnReader(Protocol):
 
 
 class StoredLearner:
-    """Learns into the open store."""
-
     def __init__(
         self, app: Callable[[], App | None], *, background: BackgroundTasks, reader: TurnReader | None = None
     ) -> None:

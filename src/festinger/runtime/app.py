@@ -275,7 +275,6 @@ async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, pr
 
 
 async def load_config_rows(store: Store) -> list[ConfigTableRow]:
-    """Return the current rows of the config table."""
     return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
 
 

@@ -309,7 +309,6 @@ def build_judges(app: "App") -> MemoryCascade:
 
 
 def build_memory(app: "App") -> MemoryService:
-    """Build the memory service with its dependencies."""
 
     def terms(space: SpaceId) -> EffectiveMemorySettings:
         chosen = app.settings.for_space(space)

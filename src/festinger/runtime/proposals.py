@@ -96,7 +96,6 @@ class DecisionService:
 
 
 def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
-    """Build the decision service with its dependencies."""
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
@@ -176,7 +175,6 @@ class InboxService:
 
 
 def build_inbox(app: "App") -> InboxService:
-    """Build the inbox service with its dependencies."""
 
     async def worth(transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
         return await load_value_scores(deps, transaction, space)
@@ -200,7 +198,6 @@ def build_inbox(app: "App") -> InboxService:
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
-    """Register the jobs of the inbox."""
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -267,7 +264,6 @@ def _listener(app: "App", deps: ProposalDeps) -> Callable[..., None]:
 
 
 def is_detector_enabled(deps: ProposalDeps, space: SpaceId, name: DetectorName) -> bool:
-    """Whether a detector is enabled in a space."""
     return bool(getattr(deps.terms(space).detectors, name.value).enabled)
 
 

@@ -161,7 +161,6 @@ class LastClientModel:
     """As `provider:model@address`; empty if none was seen."""
 
     def note(self, *, provider: str, model: str, address: str) -> None:
-        """Note that a client uses this model at this address."""
         if model and is_private_url(address) and not model.endswith(HOSTED):
             self.setting = f"{provider}:{model}@{address}"
 

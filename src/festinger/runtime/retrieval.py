@@ -59,7 +59,6 @@ class RecallService:
 
 
 def build_recall(app: "App") -> RecallService:
-    """Build the recall service with its dependencies."""
 
     def terms(space: SpaceId) -> RetrievalConfig:
         chosen = app.settings.for_space(space)
@@ -188,7 +187,6 @@ class OutcomesService:
 
 
 def build_outcomes(app: "App") -> OutcomesService:
-    """Build the outcomes service with its dependencies."""
     deps = OutcomeDeps(
         store=app.store,
         outbox=app.outbox,

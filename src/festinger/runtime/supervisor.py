@@ -48,7 +48,6 @@ MEGABYTE = 2**20
 
 
 async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
-    """Run every check of an open app."""
     now = app.tools.clock()
     checks = [
         *check_settings(app.settings),
@@ -126,7 +125,6 @@ def _private(name: str, path: Path) -> Check:
 
 
 def check_disk(settings: LiveSettings, home: Path) -> Check:
-    """Check that the disk of the home has room."""
     place = next(parent for parent in (home, *home.parents) if parent.exists())
     free = shutil.disk_usage(place).free // MEGABYTE
     limits = settings.now.store

@@ -104,7 +104,6 @@ class WorldService:
 
 
 def build_world(app: "App") -> WorldService:
-    """Build the world service with its dependencies."""
     worlds = WorldCache(
         app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
     )
@@ -150,7 +149,6 @@ def build_world(app: "App") -> WorldService:
 
 
 def register_world(app: "App", room: WorldService) -> None:
-    """Register the jobs of the world."""
 
     async def write_concept(run: JobRun, *, space: str, concept: int, tries: int) -> int:
         return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)

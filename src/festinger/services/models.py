@@ -74,7 +74,6 @@ async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResu
 
 
 def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
-    """Return the purposes that use this model."""
     chosen = app.settings.for_space(space).llm
     return [purpose for purpose in ModelPurpose if getattr(chosen, purpose.value) == str(model)]
 

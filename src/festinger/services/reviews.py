@@ -132,7 +132,6 @@ class ReviewService:
         ]
 
     async def find(self, text: str) -> ProposalId:
-        """Find the proposal by an id or a prefix of it."""
         return await resolve_proposal_id(self._deps, self.space, text)
 
     async def card(self, id_: UUID) -> Document:

@@ -134,7 +134,6 @@ def shorten(raw: Raw) -> str:
 
 
 def value_at(tree: BaseModel, name: str) -> Any:
-    """Return the value of a tree at a full name."""
     found: Any = tree
     for part in name.split("."):
         found = getattr(found, part)

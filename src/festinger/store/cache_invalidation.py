@@ -56,7 +56,6 @@ async def bump_version(transaction: Transaction, *, space: SpaceId, room: str) -
 
 
 async def load_cache_versions(store: Store) -> Mapping[CacheScope, int]:
-    """Return the current version of every scope."""
     rows = await store.all(Q["cache_versions"])
     return {CacheScope(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
 

@@ -99,7 +99,6 @@ class PatternSet(Generic[K]):
     _together: "re2.Set | None" = field(repr=False, compare=False)
 
     def strikes(self, text: str) -> dict[K, PatternMatch]:
-        """Return which patterns match, and where first."""
         if not self.keys:
             return {}
         data = text.encode("utf-8", "replace")

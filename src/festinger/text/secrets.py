@@ -181,8 +181,6 @@ Claim = Callable[["SecretMatch"], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretKind:
-    """One kind of secret."""
-
     name: str
     anchors: tuple[bytes, ...]
     pattern: Any

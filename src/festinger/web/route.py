@@ -72,12 +72,10 @@ class AdminCall:
 
     @property
     def key(self) -> ApiKey | None:
-        """The key that the caller presented."""
         return self.admission.key
 
     @property
     def session(self) -> LoginSession | None:
-        """The session of a logged-in caller."""
         return self.admission.session
 
     @property
@@ -316,7 +314,6 @@ def format_time_cursor(at: datetime, id_: UUID) -> str:
 
 
 def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """The time and id of such a cursor."""
     if cursor is None:
         return None
     at, _, last = cursor.partition(".")

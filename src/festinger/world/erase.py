@@ -218,7 +218,6 @@ class TidyResult:
 
 
 async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
-    """Tidy one space."""
     expired = await expire_quarantine(deps, [space])
     words = await prune_vocabulary(deps, space)
     now = deps.clock()

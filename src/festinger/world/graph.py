@@ -417,7 +417,6 @@ class WorldCache:
         return list(self._kept)
 
     async def need(self, space: SpaceId) -> World:
-        """Return the world of a space, loading it if needed."""
         async with self._locks[space]:
             return self.find(space) or await self._load(space)
 

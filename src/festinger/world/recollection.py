@@ -64,7 +64,6 @@ def trace_claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[st
 
 
 def initial_confidence(claim: Claim) -> float:
-    """Return the initial confidence of an edge from this claim."""
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
 
 
@@ -110,7 +109,6 @@ UNCONFIRMED = " (unconfirmed)"
 
 
 def format_concept_line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
-    """Format the line of one concept."""
     shown = sorted(edges, key=lambda edge: (edge.slot in disputed, not edge.is_isa, edge.dim_id))
     parts = [_format_edge(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
     ending = PENDING if any(edge.slot in disputed for edge in shown) else ""

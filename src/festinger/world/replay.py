@@ -83,8 +83,6 @@ class StatementWithCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeOutcome:
-    """An outcome that moved an edge."""
-
     at: datetime
     outcome: NoteOutcome
     is_explicit: bool
@@ -240,12 +238,10 @@ async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> S
 
 
 async def load_cause_statements(change: WorldChange, triple: Triple) -> list[StatementWithCause]:
-    """Load who stated a triple."""
     return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
 
 async def load_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
-    """Load the votes of texts for a triple."""
     return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 

@@ -69,14 +69,12 @@ def check_statement(statement: WorldStatement) -> None:
 
 
 async def apply_statement(deps: WorldDeps, space: SpaceId, statement: WorldStatement) -> StatementResult:
-    """Apply a statement in its own transaction."""
     check_statement(statement)
     async with open_change(deps, space, by=statement.origin.value, cause=statement.cause) as change:
         return await apply_statement_in(change, statement)
 
 
 async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> StatementResult:
-    """Apply a statement as part of a change."""
     check_statement(statement)
     rows, new_tokens = await ensure_concepts(change, (statement.concept, statement.parent, statement.dimension))
     placed = resolve_statement(statement, rows)

@@ -291,7 +291,6 @@ def judge_identified_things(case: RuleCase) -> Judgement | None:
 
 
 def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the numbers, each with the word before it."""
     return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 

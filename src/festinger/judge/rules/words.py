@@ -80,7 +80,6 @@ def _irregular() -> Mapping[str, str]:
 
 @lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
-    """Return the stem of a lowercase word."""
     if not word.isalpha() or len(word) <= _SHORTEST:
         return _irregular().get(word, word)
     return _trim_ending(_irregular().get(word, word))

@@ -170,8 +170,6 @@ FINISHES = {
 
 
 class PydanticAiProvider:
-    """A provider that pydantic-ai talks to."""
-
     def __init__(self, endpoint: Endpoint, model: Model, client: httpx2.AsyncClient) -> None:
         self.endpoint = endpoint
         self._model = model

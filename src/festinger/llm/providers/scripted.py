@@ -75,7 +75,6 @@ class ScriptedCall:
 
 
 def call_tool(name: str, **arguments: Any) -> SayStep:
-    """Build a step that calls a tool."""
     return SayStep(calls=(ToolRequest(id=f"call-{name}", name=name, arguments=arguments),))
 
 

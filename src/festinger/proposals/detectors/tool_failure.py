@@ -155,8 +155,6 @@ _NAME = re.compile(r"[A-Za-z][\w.-]{0,59}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a tool call."""
-
     turn: UUID
     tool: str
     text: str

@@ -37,7 +37,6 @@ API = "api"
 
 
 def detector_producer(name: str) -> str:
-    """Return the producer name of a detector."""
     return f"detector:{name}"
 
 
@@ -311,7 +310,6 @@ async def emit_proposal_event(
 
 
 def event_subject(id_: UUID) -> str:
-    """Return the event subject of a proposal."""
     return f"proposal:{id_}"
 
 

@@ -55,7 +55,6 @@ class VerdictContext:
     verdict: Verdict
 
     async def save(self, **columns: Any) -> Proposal:
-        """Save what a verdict changed in the proposal."""
         return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:

@@ -92,7 +92,6 @@ async def close_verdict(
     result: str,
     error: FestingerError | None = None,
 ) -> None:
-    """Save the result of a verdict."""
     kept = {}
     if error:
         said = {"message": error.message, "hint": error.hint, "details": error.details}
@@ -108,7 +107,6 @@ async def close_verdict(
 
 
 def refusal_error(verdict: Verdict) -> FestingerError | None:
-    """Return the error with which a verdict was refused, if it was."""
     kept = verdict.fields.get(REFUSAL)
     if kept is None:
         return None
@@ -186,8 +184,6 @@ async def decide(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchVerdictResult:
-    """The result of one of many verdicts."""
-
     proposal: UUID
     result: str
     detail: str = ""

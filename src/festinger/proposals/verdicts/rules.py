@@ -144,7 +144,6 @@ def require_one_by_one(types: Iterable[ProposalType]) -> None:
 
 
 def result_for_error(error: FestingerError) -> VerdictResult:
-    """Return the verdict result for an error."""
     if isinstance(error, Stale):
         return VerdictResult.STALE
     return VerdictResult.ALREADY if isinstance(error, AlreadyDecided) else VerdictResult.REFUSED

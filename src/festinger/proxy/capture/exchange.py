@@ -183,7 +183,6 @@ def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[st
 
 
 def session_subject(session: SessionId) -> str:
-    """Subject of the events of a session."""
     return f"session:{session}"
 
 

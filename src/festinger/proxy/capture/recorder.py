@@ -274,7 +274,6 @@ def log_reply(ctx: RequestContext, texts: Sequence[str] = ()) -> None:
 
 
 def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
-    """The line of a finished request in the request log."""
     is_forwarded = bool(ctx.log_details)
     return LoggedRequest(
         id=ctx.request_id,

@@ -48,8 +48,6 @@ class SessionEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogEntry:
-    """A line of the request log."""
-
     space: SpaceId
     request: LoggedRequest
 
@@ -73,7 +71,6 @@ KINDS: Mapping[str, type[Entry]] = {
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """Encode the entry as one line."""
     kind = next(name for name, known in KINDS.items() if isinstance(entry, known))
     return orjson.dumps({"kind": kind, "entry": entry}, default=_encode_bytes)
 

@@ -55,8 +55,6 @@ class WorldReader(Protocol):
 
 
 class AppWorldReader:
-    """Reads the world of the open app."""
-
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 

@@ -46,7 +46,6 @@ from festinger.text.blocks import GAP, BlockMarker, IsOurs, find_blocks, is_neve
 
 
 def build_mark(label: str, is_ours: IsOurs = is_never_ours) -> BlockMarker:
-    """Build the marker by which blocks with this label are recognized."""
     return BlockMarker(label=format_label(label), is_ours=is_ours)
 
 
@@ -59,8 +58,6 @@ def remove_notes(standing: ContextBlock, forgotten: Collection[NoteRef]) -> Cont
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedBlock:
-    """A block placed in a turn."""
-
     turn: RequestTurn
     anchor: bytes
     block: ContextBlock

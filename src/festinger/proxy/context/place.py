@@ -259,7 +259,6 @@ def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextL
 
 
 def _update_session(session: ProxySession, chosen: _Placement) -> ProxySession:
-    """The session after this placement."""
     blocks = session.blocks
     if chosen.joining is not None:
         blocks = {**blocks, chosen.joining.anchor: chosen.joining.block}
@@ -303,7 +302,6 @@ def _late_sources(found: ContextInput) -> tuple[str, ...]:
 
 
 def _find_prefix_change(before: ProxySession, chosen: _Placement, present: PresentLines) -> PrefixChange | None:
-    """Why the prefix changed, if so."""
     if forgotten_notes(present):
         return PrefixChange.FORGOTTEN
     if before.system_block is None or chosen.system == before.system_block:

@@ -330,7 +330,6 @@ def build_limit(request: ChatRequest) -> dict[str, float]:
 
 
 def build_parameter_patch(request: ChatRequest, parameters: Mapping[str, float]) -> MemberUpdate | None:
-    """The patch that sets these parameters."""
     if not parameters:
         return None
     if not request.kind.is_native:

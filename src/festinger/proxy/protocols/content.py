@@ -191,7 +191,6 @@ def build_turn(
     others: bytes = b"",
     span: SectionSpan | None = None,
 ) -> RequestTurn:
-    """Build a turn of one author from cleaned text."""
     text, carries, transient = stable
     sayings = attribute_text(role, text)
     message = ChatMessage(

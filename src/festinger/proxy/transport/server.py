@@ -142,8 +142,6 @@ class _UnreadableRequestError(Exception):
 
 
 class ClientConnection(HttpToolsProtocol):
-    """One client connection."""
-
     stopwatch: Stopwatch = staticmethod(system_stopwatch)
 
     def __init__(self, *args: Any, **options: Any) -> None:

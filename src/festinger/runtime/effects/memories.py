@@ -36,7 +36,6 @@ from festinger.store.pool import NestedStore
 
 
 def payload_id(payload: Mapping[str, Any], name: str) -> UUID:
-    """Return the id that a payload must have."""
     return _read(payload.get(name), name)
 
 

@@ -68,8 +68,6 @@ _DEEDS: Mapping[CensorAction, Callable[..., Awaitable[CensorChangeResult]]] = {
 
 
 class _CensorEffect:
-    """Base of the effects on censors."""
-
     def __init__(self, watch: CensorCache) -> None:
         self._watch = watch
 
@@ -218,7 +216,6 @@ class SettingsChangeEffect:
 
 
 def find_proposable_key(name: str) -> SettingKey:
-    """Return the setting of this name if it may be proposed."""
     key = find_setting(name)
     room = key.name.partition(".")[0]
     if key.secret or room in GUARDED or room.startswith("database"):
