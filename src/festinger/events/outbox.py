@@ -56,7 +56,7 @@ Q = queries_of("festinger.events")
 
 DEFAULT_QUEUE = "learn"
 
-Operation = Callable[[Transaction, Event], Awaitable[None]]
+Operation = Callable[[Transaction, Event], Awaitable[object]]
 """What a subscriber does with an event. Its rows and the delivery mark are one transaction, so it calls no
 model and waits for nothing; it defers slow work as a job."""
 

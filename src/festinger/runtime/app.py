@@ -42,7 +42,7 @@ from festinger.runtime.environment import SystemServices, home_of, master_key_of
 from festinger.runtime.erasure import register_erasure
 from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
 from festinger.runtime.lifecycle import END_SECONDS, BackgroundTasks, DeferredWrites, record_start, record_stop
-from festinger.runtime.memory import MemoryService, build_memory, close_sessions_at_exit, register_memory
+from festinger.runtime.memory import MemoryService, build_memory, close_sessions, register_memory
 from festinger.runtime.proposals import (
     DecisionService,
     InboxService,
@@ -215,7 +215,7 @@ async def open_app(
         stack.push_async_callback(record_stop, app, run)
         await _keep_true(stack, app)
         await start_world_sync(stack, app, app.world)
-        close_sessions_at_exit(stack, app, app.memory)
+        stack.push_async_callback(close_sessions, app.memory)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:

@@ -6,6 +6,7 @@ the change; a job that is given up emits an event, in the transaction that gives
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,6 @@ def register_housekeeping(app: "App") -> None:
 
         return await prune_events(app.store, app.settings.now.events, now=app.tools.clock(), report=report)
 
-    async def old_jobs(run: JobRun) -> int:
-        return await prune_jobs(app.jobs.deps, run)
-
     async def old_requests(run: JobRun) -> int:
         now, days = app.tools.clock(), app.settings.now.proxy.request_log_days
         removed = await prune_requests(app.store, before=now - timedelta(days=days))
@@ -64,7 +62,7 @@ def register_housekeeping(app: "App") -> None:
         await emit_backup_made(app, made)
 
     app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
-    app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_JOBS, partial(prune_jobs, app.jobs.deps), queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(PRUNE_REQUESTS, old_requests, queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
 

@@ -10,7 +10,8 @@ repeats are one proposal; whoever called the match wrong is its cause.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -27,7 +28,7 @@ from festinger.memory.changes import find_memories
 from festinger.memory.episodes.lessons import link_decision
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
+from festinger.proposals.deps import ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
 from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
@@ -122,11 +123,8 @@ def register_decisions(app: "App", room: DecisionService) -> None:
         if verdict is not None:
             await link_decision(app.memory.deps, transaction, event, target="verdict", id_=verdict.id)
 
-    async def ask_to_weaken(transaction: Transaction, event: Event) -> None:
-        await propose_demotion(room.office.deps, transaction, event)
-
     app.outbox.subscribe("proposal_decided", TIE, tie, wants=has_session)
-    app.outbox.subscribe("censor_false_positive", WEAKEN, ask_to_weaken)
+    app.outbox.subscribe("censor_false_positive", WEAKEN, partial(propose_demotion, room.office.deps))
     app.jobs.register(REEVALUATE, think, queue=Queue.JUDGE)
     app.jobs.register(TAKE_UP, take_up_everywhere, schedule=EACH_MINUTE)
 
@@ -176,12 +174,6 @@ class InboxService:
 
 def build_inbox(app: "App") -> InboxService:
 
-    async def worth(transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
-        return await load_value_scores(deps, transaction, space)
-
-    async def muted(transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
-        return await load_muted_until(deps, transaction, space, key)
-
     deps = ProposalDeps(
         store=app.store,
         outbox=app.outbox,
@@ -189,8 +181,8 @@ def build_inbox(app: "App") -> InboxService:
         new_id=app.tools.new_id,
         terms=lambda space: app.settings.for_space(space).proposals,
         ask=app.request_job,
-        values=worth,
-        muted_until=muted,
+        values=lambda transaction, space: load_value_scores(deps, transaction, space),
+        muted_until=lambda transaction, space, key: load_muted_until(deps, transaction, space, key),
         judges=app.memory.judges,
         embedder=lambda: app.embedder,
     )
@@ -298,8 +290,5 @@ def register_reflection(app: "App", deps: ProposalDeps) -> None:
             return len(await reflect(mirror, SpaceId(space), UUID(episode)))
         return 0
 
-    async def ask(transaction: Transaction, event: Event) -> None:
-        await enqueue_reflection(deps, transaction, event)
-
-    app.outbox.subscribe("episode_closed", REFLECT, ask)
+    app.outbox.subscribe("episode_closed", REFLECT, partial(enqueue_reflection, deps))
     app.jobs.register(REFLECT, look_back, queue=Queue.JUDGE, limit=REFLECTING_LIMIT, low_value=True)

@@ -113,14 +113,11 @@ def register_recall(app: "App", room: RecallService) -> None:
         for space in app.directory.ids():
             await prune_recalls(deps, space)
 
-    async def learn(transaction: Transaction, event: Event) -> None:
-        await note_outcome(transaction, event)
-
     app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=RECALLS_NIGHTLY)
-    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
+    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, note_outcome)
 
 
 async def _index_vectors(app: "App", room: RecallService) -> None:
