@@ -172,7 +172,6 @@ OUTCOMES = {
 
 @add_page(ROUTES, CONVERSATIONS, "conversations.html")
 async def conversations_page(call: AdminCall) -> dict[str, Any]:
-    """Conversations, the newest first."""
     asked = call.request.query_params
     state, session = asked.get("state", ""), asked.get("session", "")
     found = await page_episodes(
@@ -219,7 +218,6 @@ async def close_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/outcome", AccessScope.REVIEW, page=True)
 async def outcome_form(call: AdminCall) -> Response:
-    """Say what became of a note, from the page."""
     form, episode = await call.form(), await _find(call)
     if form.get("outcome") not in tuple(OUTCOMES):
         raise BadInput("No outcome was chosen.")
@@ -234,7 +232,6 @@ async def outcome_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def forget_conversation_form(call: AdminCall) -> Response:
-    """Forget what a conversation taught, from the page, after the typed word."""
     check_word(await call.form())
     episode = await _find(call)
     selector = Selector(session=SessionId(episode.session_id), agent=episode.agent_id)

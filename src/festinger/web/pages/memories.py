@@ -200,31 +200,26 @@ async def correct_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/confirm", AccessScope.REVIEW, page=True)
 async def confirm_form(call: AdminCall) -> Response:
-    """Vouch for a memory, from the page."""
     return _changed(call, await confirm_memory(call.app, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW, page=True)
 async def archive_form(call: AdminCall) -> Response:
-    """Put a memory away, from the page."""
     return _changed(call, await archive(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW, page=True)
 async def restore_form(call: AdminCall) -> Response:
-    """Bring a memory back, from the page."""
     return _changed(call, await restore(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW, page=True)
 async def release_form(call: AdminCall) -> Response:
-    """Let a memory out of quarantine, from the page."""
     return _changed(call, await release(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def forget_form(call: AdminCall) -> Response:
-    """Forget a memory for good, from the page, after the typed word."""
     check_word(await call.form())
     selector = Selector(ids=(MemoryId(call.id),))
     done = await build_erasure(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)
