@@ -3,7 +3,7 @@
 Festinger's own paths go to the web app; everything else goes upstream, and errors are answered in the
 client's protocol. `forward` is the hot path: read the body, run the pipeline, forward, stream. If memory or
 the loop guard fails, the request goes on with its original bytes, and the response headers say so. Requires
-the connections of `transport.connection`, which `transport.server` sets up.
+the connections of `transport.server`.
 """
 
 import asyncio

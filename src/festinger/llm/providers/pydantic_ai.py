@@ -2,11 +2,10 @@
 
 Converts our messages to its messages and its responses to ours. One exchange is one request: nothing is
 retried inside, because each try is a call with a ledger row of its own; only a model that turns out to take no
-tools is asked again without them, which costs nothing. Errors are translated in `llm.errors`. The client library of a provider takes seconds to load, so each is imported when it is first opened.
+tools is asked again without them, which costs nothing. The client library of a provider takes seconds to load, so
+each is imported when it is first opened.
 
-Translates pydantic-ai's errors into ours.
-
-`ProviderDown` means that a retry may help, `ProviderRefused` that it will not. A provider may echo in its
+Of the errors, `ProviderDown` means that a retry may help, `ProviderRefused` that it will not. A provider may echo in its
 error what it was sent, including the key, so none of its words are passed on: the message has the status and
 the provider's error code, and the chained cause is a stand-in with the same two facts.
 """
