@@ -37,9 +37,6 @@ class ProposalState(StrEnum):
     DUPLICATE = "duplicate"
 
 
-UNDECIDED = frozenset({ProposalState.WAITING, ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
-"""Not yet approved or rejected."""
-
 DECIDED_FOR = frozenset({ProposalState.APPROVED, ProposalState.APPLIED, ProposalState.UNDONE})
 """Approved; a further sighting shows that it did not help, and asks nobody again."""
 

@@ -16,11 +16,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import re2
-
-from festinger.text.words import LISTS
 
 MARK = b"[redacted:"
 MIN_KEY_CHARS = 8
@@ -242,9 +241,10 @@ _VALUE = r"(?P<secret>\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"'`,;&<>(){}|]{1,3
 
 def _listed_kinds() -> Iterator[SecretKind]:
     """The kinds that are known by their shape alone: keys of providers, clouds and services."""
-    for line in (LISTS / "secret_kinds.txt").read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name("secret_kinds.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
-            yield build_secret_kind(*line.split(" | ", 2))
+            name, anchors, pattern = line.split(" | ", 2)
+            yield build_secret_kind(name, anchors, pattern)
 
 
 SECRETS = build_secret_table(

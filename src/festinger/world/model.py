@@ -22,7 +22,6 @@ from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 
 CONCEPT_HALF_LIFE = timedelta(days=30)
-NOVEL = 1.0
 
 
 class SoasRow(NamedTuple):

@@ -12,7 +12,6 @@ from datetime import date, datetime
 from typing import Any
 
 from festinger.ids import AgentId, Cause, Origin, SessionId
-from festinger.store.queries import queries_of
 from festinger.world.learn import PASSIVE_SPAN
 from festinger.world.model import ADMITTED, REPAIR, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.model import confidence_after_outcome as world_observed
@@ -218,8 +217,6 @@ def carry_over_untraced(present: UrdEdge, edge: UrdEdge, without: UrdEdge) -> Ur
         version=present.version,
     )
 
-
-Q = queries_of("festinger.world")
 
 Triple = tuple[int, int, int]
 """A concept, its parent and the dimension."""

@@ -13,7 +13,6 @@ from uuid import UUID
 from festinger.errors import BadFact, RootSlot, SelfParent
 from festinger.ids import Origin, SpaceId
 from festinger.records import field_values
-from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import open_conflict, rebase_conflicts
 from festinger.world.model import (
@@ -40,8 +39,6 @@ from festinger.world.write import (
     open_change,
     resolve_statement,
 )
-
-Q = queries_of("festinger.world")
 
 LONGEST_OPERAND = 64
 

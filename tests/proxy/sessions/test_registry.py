@@ -69,8 +69,6 @@ def test_an_idle_hour_ends_a_session():
     later = NOON + HOUR + timedelta(seconds=1)
     assert sessions.find(DOBBY, SessionId("old"), now=later) is None
     assert [each.id for each in sessions.alike(DOBBY, b"head", now=later)] == ["new"]
-    assert sessions.tidy(now=later) == 1
-    assert len(sessions) == 1
 
 
 def test_beyond_the_most_the_least_recently_used_goes():
@@ -103,7 +101,6 @@ def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple
     for at, (name, caller, which) in enumerate(steps):
         moment = NOON + at * timedelta(minutes=20)
         sessions.put(replace(session(name, caller, moment), head=b"%d" % which))
-        sessions.tidy(now=moment)
         for owner in (DOBBY, WINKY):
             kept = sessions.newest(owner, now=moment, limit=9)
             found = [each for head in range(4) for each in sessions.alike(owner, b"%d" % head, now=moment)]

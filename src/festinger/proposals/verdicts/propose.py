@@ -32,7 +32,6 @@ from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.proposals.verdicts.rules import OPEN
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +114,6 @@ async def _look(
     """Preview what the proposal would touch, as it is now."""
     operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
     return await effect_for(review.effects, proposal.type).look(operation)
-
-
-Q = queries_of("festinger.proposals")
 
 
 async def rebuild_proposal(review: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:

@@ -20,7 +20,6 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import orjson
-import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput
@@ -141,8 +140,6 @@ class WorkPacer:
             await asyncio.sleep(min(REST * worked, LONGEST_REST))
         self._since = self._stopwatch()
 
-
-log = structlog.get_logger(room="proxy")
 
 UNTRUSTED = (Origin.TOOL, Origin.DOCUMENT)
 

@@ -307,18 +307,6 @@ class SessionRegistry:
             self._drop(next(iter(self._kept)))
         return kept
 
-    def tidy(self, *, now: datetime) -> int:
-        """Drop idle sessions; return how many."""
-        # Ordered by use, so the first fresh one ends the search.
-        gone = []
-        for key, session in self._kept.items():
-            if now - session.at <= self._idle:
-                break
-            gone.append(key)
-        for key in gone:
-            self._drop(key)
-        return len(gone)
-
     def _living(self, caller: ProxyCaller, named: Iterable[SessionId], now: datetime) -> list[ProxySession]:
         newest_first = reversed(list(named))
         found = (self.find(caller, session, now=now) for session in islice(newest_first, ALIKE))

@@ -59,10 +59,6 @@ class StoredModel:
     api_key: str
     """Empty, `set (…last4)`, or a note that it cannot be read."""
 
-    @property
-    def usable(self) -> bool:
-        return self.api_key != UNREADABLE
-
 
 async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) -> None:
     """Store a model and seal its key."""
