@@ -97,7 +97,7 @@ def test_a_session_is_cut_to_its_size_oldest_first():
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from([DOBBY, WINKY]), st.integers(0, 3)), max_size=30))
 def test_whatever_comes_and_goes_the_indexes_hold_what_is_kept(steps: list[tuple[str, ProxyCaller, int]]):
-    sessions = SessionRegistry(most=3, idle=HOUR)
+    sessions = SessionRegistry(most=3, idle=timedelta(days=1))
     for at, (name, caller, which) in enumerate(steps):
         moment = NOON + at * timedelta(minutes=20)
         sessions.put(replace(session(name, caller, moment), head=b"%d" % which))
