@@ -4,7 +4,7 @@ import random
 
 import pytest
 from tests.llm.bench import GOOD, QUESTION, Hands, Verdict
-from tests.llm.test_router import resolve
+from tests.llm.test_client_router import resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker

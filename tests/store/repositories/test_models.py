@@ -129,6 +129,7 @@ async def test_with_the_key_lost_a_model_is_unusable_and_the_rest_runs(store: St
 
     shown = await listed(store, OTHER)
 
+    assert [model.api_key for model in shown] == [UNREADABLE, ""]
     with pytest.raises(ProviderRefused, match="unusable: cannot decrypt"):
         await model_endpoint(store, sealed, space=MAIN_SPACE, vault=OTHER)
     assert await model_endpoint(store, keyless, space=MAIN_SPACE, vault=OTHER)
