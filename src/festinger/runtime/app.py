@@ -145,6 +145,11 @@ class App:
         chosen = self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value)
         return await self.switchboard.model(purpose, caller, settings=chosen, resolve=resolve)
 
+    def has_model(self, purpose: ModelPurpose, space: SpaceId) -> bool:
+        """Whether a model is configured, without opening it."""
+        chosen = self.own_model.applied(self.settings.for_space(space).llm, purpose.value)
+        return bool(getattr(chosen, purpose.value).strip())
+
     def model_for(self, purpose: ModelPurpose) -> Callable[[SpaceId], Awaitable[Model | None]]:
         """Return how a package gets the model of a space for this purpose."""
         return lambda space: self.model(purpose, ModelCaller(space=space))

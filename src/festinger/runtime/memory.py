@@ -149,7 +149,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
     deps = room.deps
 
     async def learn_all_later(transaction: Transaction, events: Sequence[Event]) -> None:
-        has_model = bool(events) and await deps.writer(events[0].space) is not None
+        has_model = bool(events) and app.has_model(ModelPurpose.WRITE, events[0].space)
         said: dict[str, list[str]] = {"agent": [], "session": [], "turn": []}
         for event in events:
             where = {"agent": event.agent or DEFAULT_AGENT, "session": event.payload["session"]}

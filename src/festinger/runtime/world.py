@@ -114,9 +114,6 @@ def build_world(app: "App") -> WorldService:
         lock = f"{WRITE_CONCEPT}:{space}:{concept}"
         await app.jobs.defer(transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries)
 
-    async def has_writer(space: SpaceId) -> bool:
-        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space)) is not None
-
     async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
         await app.jobs.defer(transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message)
 
@@ -136,7 +133,7 @@ def build_world(app: "App") -> WorldService:
         terms=lambda space: app.settings.for_space(space).world,
         is_common=is_common,
         ask_to_write=ask_to_write,
-        has_writer=has_writer,
+        has_writer=lambda space: app.has_model(ModelPurpose.WRITE, space),
         ask_to_learn=ask_to_learn,
         follow=worlds.follow,
         settle_memory=settle_memory,

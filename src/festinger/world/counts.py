@@ -285,7 +285,7 @@ async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceI
     if not salient:
         return
     now = deps.clock()
-    if not await deps.has_writer(space):
+    if not deps.has_writer(space):
         await _want(deps, transaction, space, salient, now=now)
         return
     due = await transaction.all(

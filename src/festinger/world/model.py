@@ -182,7 +182,7 @@ class WorldDeps:
     """Whether a token is common English, from a given Zipf frequency."""
     ask_to_write: ExplanationScheduler
     """Schedules the explanation of a salient concept, as durable work within the transaction."""
-    has_writer: Callable[[SpaceId], Awaitable[bool]]
+    has_writer: Callable[[SpaceId], bool]
     """Whether there is a model that could explain names of a space."""
     ask_to_learn: AskToLearn
     """Schedules writing the claims of a message, as durable work within the transaction."""
