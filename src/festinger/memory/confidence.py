@@ -145,6 +145,12 @@ class Belief:
     weight: Weight = FRESH
     immutable: bool = False
 
+    @property
+    def as_beta(self) -> tuple[float, float]:
+        """The confidence as a Beta distribution."""
+        seen = min(self.evidence_count, MOST_EVIDENCE) + 1
+        return self.confidence * seen, (1.0 - self.confidence) * seen
+
 
 def apply_signal(belief: Belief, signal: float, *, cap: float | None = None, most: int = MOST_EVIDENCE) -> Belief:
     """Apply a deliberate signal, from 0 (false) to 1 (true).
