@@ -46,8 +46,6 @@ class BackgroundWork(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """What a server is started with."""
-
     settings: LiveSettings
     tools: SystemServices
     say: Callable[[str], None]

@@ -125,7 +125,6 @@ class NightContext:
         return answer.value
 
     async def rows(self, query: str, **parameters: Any) -> list[dict[str, Any]]:
-        """Query what the night's owner holds."""
         return await self.deps.store.all(Q[query], space=self.space, agent=self.agent, **parameters)
 
     async def load(self, query: str, **parameters: Any) -> list[Memory]:

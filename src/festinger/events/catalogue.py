@@ -101,8 +101,6 @@ MAX_TEXT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldKind:
-    """The kind of value that a field accepts."""
-
     name: str
     fits: Callable[[Any], bool]
 
@@ -150,7 +148,6 @@ class EventSchema:
 
 
 def event_schema(**fields: FieldKind) -> EventSchema:
-    """Build the schema of an ordinary event."""
     return EventSchema(fields=fields)
 
 

@@ -91,7 +91,6 @@ async def list_jobs(
 
 
 async def find_job(store: Store, job: int) -> JobView:
-    """Return one job with its progress."""
     missing = NotFound(f"There is no job {job}.", hint="Finished jobs are removed after some days.")
     row = await store.one(Q["jobs_in_state"], missing, job=job, name=None, statuses=None, dropped=None, limit=1)
     return _view(row)

@@ -163,7 +163,6 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
 
 
 def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]) -> tuple[str, ...]:
-    """Return the partitions whose reads this report covers."""
     if report.partition is not None:
         return (report.partition,)
     return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))

@@ -327,8 +327,6 @@ async def observe_edges(
 
 
 class PredictionResolution(StrEnum):
-    """How a prediction was resolved."""
-
     EXPLICIT = "explicit"
     """Somebody reported the actual result."""
     OBSERVED = "observed"

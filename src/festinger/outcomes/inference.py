@@ -245,8 +245,6 @@ class _TurnWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NoteMatch:
-    """One note matched against what was said."""
-
     note: TurnNote
     words: tuple[NoteWord, ...]
     every: NoteWordIndex

@@ -47,8 +47,6 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeEntry:
-    """A logged outcome."""
-
     id: UUID
     at: datetime
     move: OutcomeDelta
@@ -78,7 +76,6 @@ _map_delta = row_mapper(OutcomeDelta)
 
 
 def outcome_entry_of(row: Mapping[str, Any]) -> OutcomeEntry:
-    """Build an entry from a row of the log."""
     return OutcomeEntry(
         id=row["id"],
         at=row["at"],

@@ -31,7 +31,6 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
-    """Return the numbers of a space."""
     now = deps.clock()
     row = await deps.store.one(Q["count_pending"], space=space)
     spans = {

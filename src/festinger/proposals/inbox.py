@@ -162,7 +162,6 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
 
 
 def build_gate_input(proposal: Proposal) -> GateInput:
-    """Return what the gate looks at."""
     return GateInput(
         causes=proposal.seen_count,
         days=proposal.days_seen,

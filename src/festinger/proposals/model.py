@@ -248,8 +248,6 @@ verdict_of = row_mapper(Verdict)
 
 
 class VerdictResult(StrEnum):
-    """What came of a verdict."""
-
     APPLIED = "applied"
     REJECTED = "rejected"
     DEEPENING = "deepening"

@@ -166,7 +166,6 @@ async def _wait_for_status(app: App, task: asyncio.Task[LearnStatus], seconds: f
 
 
 def message_id(said: SourceText) -> UUID:
-    """The id under which a message is captured."""
     session, link, number = (said.message or "::").rsplit(":", 2)
     return derive_part_id(session_name(SessionId(session)), link, number)
 

@@ -88,8 +88,6 @@ AGAIN_SECONDS = 1.0
 
 
 class BackgroundTasks:
-    """The tasks of one app."""
-
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -123,7 +121,6 @@ class DeferredWrites:
         self._writing: set[asyncio.Task[Any]] = set()
 
     def write(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Write in the background."""
         task = asyncio.create_task(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)

@@ -337,7 +337,6 @@ def build_memory(app: "App") -> MemoryService:
 
 
 def register_memory(app: "App", room: MemoryService) -> None:
-    """Register the jobs of memory and its subscriber."""
     deps = room.deps
 
     async def judge(_run: JobRun, *, space: str, memory: str) -> None:

@@ -107,7 +107,6 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
 
 
 def register_decisions(app: "App", room: DecisionService) -> None:
-    """Register the jobs and subscribers of decisions."""
 
     async def think(_run: JobRun, *, space: str, proposal: str, kind: str) -> None:
         await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=VerdictKind(kind))
@@ -282,7 +281,6 @@ REFLECTING_LIMIT = timedelta(minutes=10)
 
 
 def register_reflection(app: "App", deps: ProposalDeps) -> None:
-    """Register the reflection job and its subscriber."""
     mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=app.model_for(ModelPurpose.WRITE))
 
     async def look_back(_run: JobRun, *, space: str, episode: str) -> int:

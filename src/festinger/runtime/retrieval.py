@@ -92,7 +92,6 @@ def build_recall(app: "App") -> RecallService:
 
 
 def register_recall(app: "App", room: RecallService) -> None:
-    """Register the jobs of retrieval and its subscribers."""
     deps = room.deps
 
     async def count(_run: JobRun) -> None:
@@ -197,7 +196,6 @@ def build_outcomes(app: "App") -> OutcomesService:
 
 
 def register_outcomes(app: "App", room: OutcomesService) -> None:
-    """Register the jobs and subscribers of outcomes."""
     deps = room.deps
 
     async def expire_everywhere(run: JobRun) -> None:

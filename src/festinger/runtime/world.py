@@ -99,7 +99,6 @@ class WorldService:
         await reinstate_source(self.deps, transaction, space, kept)
 
     async def write_counts(self) -> int:
-        """Write the counts that are still in memory."""
         return await flush_all_counts(self.deps, self.encounters, self.worlds.find)
 
 

@@ -67,8 +67,6 @@ MOST_LOOKED_AT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDetails:
-    """What comes with a verdict."""
-
     note: str = ""
     of: str = ""
     """The proposal that this one duplicates, by its id or a prefix of it."""
@@ -217,7 +215,6 @@ class ReviewService:
         return await self.card(id_)
 
     async def lift(self, producer: str, category: str) -> Document:
-        """Unmute a producer."""
         released = await unmute_producer(self._deps, self.space, (producer, category), author=self.author)
         return {"producer": producer, "category": category, "released": released}
 
@@ -226,7 +223,6 @@ class ReviewService:
         return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
 
     async def decide_pair(self, id_: UUID, *, accept: bool) -> Document:
-        """Decide whether two proposals are one."""
         by = await self._reviewer()
         if not accept:
             await suggested.decline_pair(self._deps, self.space, id_, by=by)

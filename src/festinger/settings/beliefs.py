@@ -147,7 +147,6 @@ class MemorySettings(SettingsSection):
 
     @property
     def trusts(self) -> dict[str, float]:
-        """The trust in each origin."""
         return {origin: float(number) for origin, number in (line.split() for line in self.trust)}
 
 

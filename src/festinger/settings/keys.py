@@ -72,7 +72,6 @@ class SettingKey:
 
     @property
     def variable(self) -> str:
-        """Its environment variable."""
         return "FESTINGER_" + self.name.replace(".", "__").upper()
 
     @property

@@ -213,8 +213,6 @@ DEFAULT = SettingSource(kind=SourceKind.DEFAULT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedValue:
-    """A value that a source gives to a key."""
-
     value: Any
     source: SettingSource
 

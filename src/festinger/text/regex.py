@@ -47,7 +47,6 @@ def is_prose(rule: str) -> bool:
 
 
 def escape_pattern(text: str) -> str:
-    """Return the pattern that matches exactly this text."""
     return str(re2.escape(text))
 
 

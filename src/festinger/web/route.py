@@ -90,7 +90,6 @@ class AdminCall:
 
     @property
     def id(self) -> UUID:
-        """The id in the path."""
         return read_id(self.request.path_params["id"])
 
     @property
@@ -178,8 +177,6 @@ class AdminRoute:
 
 
 class RouteTable(list[AdminRoute]):
-    """The routes of a module."""
-
     def add(
         self, method: str, path: str, scope: AccessScope, *, keyless: bool = False, page: bool = False
     ) -> Callable[[Endpoint], Endpoint]:

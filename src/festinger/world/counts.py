@@ -94,7 +94,6 @@ class _SessionEncounters:
 
 
 def text_hash(text: str) -> str:
-    """Identify a text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

@@ -76,7 +76,6 @@ class World:
 
     @property
     def urd_by_concept_dim(self) -> "SlotView":
-        """The edges by slot."""
         return SlotView(self)
 
     @property
@@ -385,7 +384,6 @@ class WorldReloadResult:
 
 
 def world_size_bytes(world: World) -> int:
-    """Estimate the bytes that a world takes."""
     edges = sum(map(len, world.urd_by_concept.values()))
     return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
 

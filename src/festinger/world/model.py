@@ -113,8 +113,6 @@ def edge_freshness(edge: UrdEdge, now: datetime) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallInfo:
-    """The model call that wrote a statement."""
-
     model: str
     prompt_hash: str | None
     cost_usd: Decimal | None
@@ -247,8 +245,6 @@ _MARKS = str.maketrans("", "", "-_.")
 
 
 class StatementEffect(StrEnum):
-    """What became of a statement."""
-
     ADDED = "added"
     CORROBORATED = "corroborated"
     REPLACED = "replaced"

@@ -68,7 +68,6 @@ def initial_confidence(claim: Claim) -> float:
 
 
 def claim_to_statement(claim: Claim, because: Cause, *, message: str | None) -> WorldStatement:
-    """Convert a claim of a text to a statement."""
     return WorldStatement(
         concept=claim.concept,
         parent=claim.parent,
@@ -297,7 +296,6 @@ class TokenizedText:
 
 
 def tokenize_text(text: str, origin: Origin, world: World) -> TokenizedText:
-    """Tokenize a text with the vocabulary of a space."""
     return _tokenize_plain(remove_secrets(text), origin, world)
 
 
@@ -306,7 +304,6 @@ def _tokenize_plain(plain: str, origin: Origin, world: World) -> TokenizedText:
 
 
 def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
-    """Find what a text asserts and retracts."""
     dimensions = world.dimension_names
     found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     claims = [_claim(read, cue) for cue in found]

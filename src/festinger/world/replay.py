@@ -262,7 +262,6 @@ async def load_edge_creation(change: WorldChange, triple: Triple) -> EdgeCreatio
 
 
 def creation_from_conflict(row: Mapping[str, Any]) -> EdgeCreation:
-    """Build the edge that a conflict asks for."""
     edge = UrdEdge(
         id=row["concept_id"],
         parent_id=row["incoming_parent_id"],

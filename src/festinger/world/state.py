@@ -252,7 +252,6 @@ async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
 
 
 async def add_alias(change: WorldChange, token: str, concept: int) -> None:
-    """Make a spelling an alias of a concept."""
     await change.run("put_alias", token=token, concept=concept)
     change.log(WorldChangeKind.ALIAS, concept)
 

@@ -49,8 +49,6 @@ class EdgeOp(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class WorldChange:
-    """One change in progress."""
-
     deps: WorldDeps
     transaction: Transaction
     space: SpaceId

@@ -133,7 +133,6 @@ class ReadingComparison:
 def compare_readings(
     old: StatementReading, new: StatementReading, *, statements: tuple[JudgeStatement, JudgeStatement] | None = None
 ) -> ReadingComparison:
-    """Compare two readings and collect the guards that fire."""
     found = find_difference(old, new)
     fired = tuple(
         each

@@ -28,7 +28,6 @@ def read_lines(name: str) -> Iterator[str]:
 
 @cache
 def load_words(name: str) -> frozenset[str]:
-    """Return the words of a plain word list."""
     return frozenset(word for line in read_lines(name) for word in line.split())
 
 

@@ -67,8 +67,6 @@ Step = SayStep | FailStep | HangStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedCall:
-    """What one call was asked."""
-
     messages: tuple[PromptMessage, ...]
     shape: type[AnswerSchema] | None
     tools: tuple[ToolOffer, ...] = ()

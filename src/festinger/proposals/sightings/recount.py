@@ -81,8 +81,6 @@ class Suggestion:
 
 
 class SightingStatus(StrEnum):
-    """What came of a sighting."""
-
     CREATED = "created"
     MERGED = "merged"
     SUPPRESSED = "suppressed"
@@ -205,7 +203,6 @@ class VoteTally:
 
 
 def count_votes(votes: Iterable[VoteGroup], limits: VoteLimits) -> VoteTally:
-    """Add up votes."""
     cast = list(votes)
     if not cast:
         return VoteTally()

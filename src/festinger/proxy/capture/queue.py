@@ -146,7 +146,6 @@ class CaptureWriter:
 
     @property
     def spooled(self) -> int:
-        """Bytes in the spool."""
         return self._spool.waiting
 
     @property

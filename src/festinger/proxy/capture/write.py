@@ -39,8 +39,6 @@ from festinger.world.recall import SourceText
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEntry:
-    """The state of a session."""
-
     space: SpaceId
     session: StoredSession
 

@@ -111,8 +111,6 @@ class LateResults:
 
 @dataclass(slots=True, kw_only=True)
 class _PendingQueries:
-    """The queries of one request."""
-
     world: asyncio.Task[Recollection | None] | None = None
     memory: asyncio.Task[MemoryFetchResult] | None = None
     by_words: asyncio.Task[MemoryFetchResult] | None = None

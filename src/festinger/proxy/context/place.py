@@ -66,8 +66,6 @@ WORLD = "world"
 
 
 class PrefixChange(StrEnum):
-    """Why the forwarded prefix changed."""
-
     NOTES = "notes"
     """The notes of the system text changed."""
     FORGOTTEN = "forgotten"
@@ -202,7 +200,6 @@ class _BlockPlacer:
         return _Placement(fresh=block, joining=PlacedBlock(turn=turn, anchor=anchor, block=block), cut=cut)
 
     def _has_system(self) -> bool:
-        """Whether the system text can carry a block."""
         request, modelfile = self.ctx.chat, self.found.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 

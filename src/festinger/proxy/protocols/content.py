@@ -60,7 +60,6 @@ _QUOTING = re.compile(
 
 
 def split_user_text(text: str) -> tuple[AttributedText, ...]:
-    """Split a user message by origin."""
     if "{" in text and (found := _parse_object(text)) is not None:
         keyed = [
             AttributedText(origin=BY_KEY[key], text=_plain_text(value)) for key, value in found.items() if key in BY_KEY

@@ -63,8 +63,6 @@ Path = tuple[str | int, ...]
 
 
 class AttributedText(NamedTuple):
-    """A text and its origin."""
-
     origin: Origin
     text: str
 

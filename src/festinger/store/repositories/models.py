@@ -104,7 +104,6 @@ async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Va
 async def change_model_key(
     transaction: Transaction, model: UUID, *, space: SpaceId, api_key: SecretStr | None, vault: Vault
 ) -> None:
-    """Replace or remove the key of a model."""
     sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
     await transaction.one(Q["change_model_key"], _no_model(model), space=space, id=model, api_key=sealed)
 
