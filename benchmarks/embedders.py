@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from festinger.embedding.calibration import CalibrationPair, CalibrationTargets, measure_pairs, propose_thresholds
 from festinger.embedding.embedder import Embedder, EmbedderOptions
 from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles, find_profile
 from festinger.embedding.registry import open_embedder
+from festinger.judge.calibration import CalibrationPair, CalibrationTargets, measure_pairs, propose_thresholds
 
 TOP = 10
 SENTENCE = "Caroline said that she moved to the house near the lake with her two dogs last spring."

@@ -26,17 +26,17 @@ from benchmarks.own_server import settings_at, throw_away_home
 from benchmarks.result import BenchMetric, GoalOp, Sample, System, SystemKind, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
+from festinger.consolidation.context import find_unsupported
 from festinger.consolidation.night import NightDeps, begin_night, list_items
-from festinger.consolidation.reconsider import ReconsiderAnswer
 from festinger.consolidation.reflect import (
     InsightDraft,
     InsightsAnswer,
     NarrativeAnswer,
     QuestionsAnswer,
+    ReconsiderAnswer,
     ShortFormAnswer,
 )
 from festinger.consolidation.run import run_night
-from festinger.consolidation.sources import find_unsupported
 from festinger.consolidation.tensions import TensionAnswer
 from festinger.embedding.profiles import EmbeddingPurpose, Threshold
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker

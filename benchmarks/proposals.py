@@ -33,7 +33,7 @@ from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.promotion import promote
 from festinger.proposals.sightings.fingerprint import ComparisonInput, PairRelation, normalise, suggest_relation
 from festinger.proposals.sightings.intake import record_sighting, record_sighting_in
-from festinger.proposals.sightings.model import REFLECTION, SightingResult, Suggestion
+from festinger.proposals.sightings.recount import REFLECTION, SightingResult, Suggestion
 
 COSINE = "cosine"
 MODEL = "onnx:all-minilm-l6-v2"

@@ -20,8 +20,7 @@ from benchmarks.own_server import throw_away_home
 from benchmarks.run import throw_away_folder
 
 from examples.model import HOST, ScriptedModel, serve_model
-from festinger.cli.early_server import BackgroundWork, EarlyServer
-from festinger.cli.run import ServerOptions, run_server
+from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerOptions, run_server
 from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker

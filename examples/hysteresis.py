@@ -16,7 +16,7 @@ from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.inbox import load_card
 from festinger.proposals.promotion import promote
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import REFLECTION, Suggestion
+from festinger.proposals.sightings.recount import REFLECTION, Suggestion
 
 DAY = timedelta(days=1)
 MIN_SEEN, MIN_AGE_DAYS = 2, 7

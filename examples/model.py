@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from festinger.clock import Clock
-from festinger.proxy.context.block import build_mark
+from festinger.proxy.context.edit import build_mark
 from festinger.proxy.errors import JSON, LocalResponse
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request

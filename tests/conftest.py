@@ -27,7 +27,11 @@ MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 # What is right depends neither on how busy the machine is nor on luck: a run tries the same inputs as the one before.
 # New ones are looked for by `make explore`.
 hypothesis.settings.register_profile(
-    "unhurried", deadline=None, derandomize=True, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "unhurried",
+    deadline=None,
+    derandomize=True,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.register_profile(
     "exploring", hypothesis.settings.get_profile("unhurried"), derandomize=False, max_examples=1000

@@ -26,7 +26,7 @@ from typing import Any
 
 import psycopg
 
-from festinger.jobs.engine import job_migrations
+from festinger.jobs.queue import job_migrations
 from festinger.store.migration import migrate, own_migrations
 
 TEMPLATE = "festinger_template"

@@ -76,11 +76,11 @@ def carriers(source: str, *, name: str) -> list[Carrier]:
     """Every place in one test file that names requirements."""
     if "requirement" not in source:
         return []
-    tree = ast.parse(source)
-    lit = {id(call) for node in ast.walk(tree) if _is_live(node) for call in ast.walk(node)}
+    nodes = list(ast.walk(ast.parse(source)))
+    lit = {id(call) for node in nodes if "mark.live" in source and _is_live(node) for call in ast.walk(node)}
     return [
         Carrier(ids=_literal_ids(call, name), place=f"{name}:{call.lineno}", live=id(call) in lit)
-        for call in ast.walk(tree)
+        for call in nodes
         if isinstance(call, ast.Call) and _is_mark(call.func, "requirement")
     ]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from festinger.client.memory import Memory as Memory
     from festinger.client.memory import open as open  # noqa: A004 - the public name is `festinger.open`
     from festinger.errors import FestingerError as FestingerError
-    from festinger.events.event import Event as Event
+    from festinger.events.catalogue import Event as Event
     from festinger.ids import Origin as Origin
     from festinger.memory.censors.censor import Censor as Censor
     from festinger.memory.confidence import Weight as Weight
@@ -51,7 +51,7 @@ __all__ = [
 _HOMES = {
     "Episode": "festinger.memory.episodes.episode",
     "Censor": "festinger.memory.censors.censor",
-    "Event": "festinger.events.event",
+    "Event": "festinger.events.catalogue",
     "FestingerError": "festinger.errors",
     "Kind": "festinger.memory.model",
     "Learned": "festinger.memory.learn.result",

@@ -4,7 +4,7 @@ All other code takes an injected `Clock` for time and an injected `Stopwatch` fo
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from festinger.errors import BadInput
@@ -22,6 +22,13 @@ def system_clock() -> datetime:
 
 def system_stopwatch() -> float:
     return time.perf_counter()
+
+
+def backoff_delays(first: float, longest: float) -> Iterator[float]:
+    """Yield the seconds to wait before each retry; they double up to `longest` and never end."""
+    while True:
+        yield first
+        first = min(first * 2, longest)
 
 
 def aware(at: datetime) -> datetime:

@@ -4,7 +4,7 @@ import ast
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
@@ -14,11 +14,16 @@ TESTS = ROOT / "tests"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Module:
     path: Path
     text: str
     tree: ast.Module
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """Every node of the tree: walking it takes longer than all that a test looks for."""
+        return list(ast.walk(self.tree))
 
     @property
     def name(self) -> str:
@@ -34,11 +39,11 @@ class Module:
         return f"{self.name}:{getattr(node, 'lineno', 1)}"
 
     def functions(self) -> Iterator[Function]:
-        return (node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+        return (node for node in self.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
     def calls(self) -> Iterator[tuple[str, ast.Call]]:
         """Every call with its dotted name as written: `datetime.now`, `print`, `.sleep` on something computed."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Call):
                 yield dotted(node.func), node
 

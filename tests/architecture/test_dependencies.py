@@ -34,7 +34,7 @@ def imported_names() -> dict[str, str]:
     """The first name of every import in the package, with a place where it stands."""
     found: dict[str, str] = {}
     for module in package_modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             for name in _first_names(node):
                 found.setdefault(name, module.at(node))
     return found

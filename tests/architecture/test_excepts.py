@@ -22,7 +22,7 @@ def broad_excepts(module: Module) -> list[ast.ExceptHandler]:
     """Handlers that catch everything and keep it; one that ends with a bare `raise` only tidies up on the way."""
     return [
         node
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ExceptHandler) and _is_broad(node) and not _passes_on(node)
         if not (module.name in TRANSLATORS and _translates(node))
     ]

@@ -90,7 +90,7 @@ def classes() -> Iterator[ast.ClassDef]:
 
 def documented() -> Iterator[tuple[Module, ast.AST, str]]:
     for module in package_modules():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
                 yield module, node, ast.get_docstring(node) or ""
 
@@ -114,7 +114,7 @@ def test_names_use_no_metaphor():
     found = [
         f"{module.name}:{name}"
         for module in package_modules()
-        for name in [module.path.stem, *(node.name for node in ast.walk(module.tree) if isinstance(node, defined))]
+        for name in [module.path.stem, *(node.name for node in module.nodes if isinstance(node, defined))]
         if METAPHORS & set(words(name))
     ]
 

@@ -67,12 +67,12 @@ def strings(module: Module) -> Iterator[tuple[ast.AST, str]]:
     """Every text of a module that is not a docstring; of a formatted one the part before the first value."""
     docstrings = {
         id(node.value)
-        for parent in ast.walk(module.tree)
+        for parent in module.nodes
         if isinstance(parent, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         for node in parent.body
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
             yield node, node.value
 
@@ -134,7 +134,7 @@ def test_only_named_modules_compose_statements() -> None:
     found = {
         module.name
         for module in package_modules()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ImportFrom) and node.module == "psycopg"
         if "sql" in {alias.name for alias in node.names}
     }

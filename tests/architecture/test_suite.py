@@ -48,7 +48,7 @@ def silent_tests(module: Module) -> list[str]:
 def sleeps(module: Module) -> list[str]:
     """Calls of a sleep, but for `sleep(0)`, which only lets others run, and short pauses of a loop that looks
     again whether something has happened: those wait for an event, not for time."""
-    looking = {id(part) for loop in ast.walk(module.tree) if _looks_again(loop) for part in ast.walk(loop)}
+    looking = {id(part) for loop in module.nodes if _looks_again(loop) for part in ast.walk(loop)}
     return [
         module.at(call)
         for name, call in module.calls()

@@ -41,7 +41,7 @@ def readings_of_the_time(module: Module) -> list[str]:
     """Where a module asks for the time itself. `asyncio.Timeout.reschedule` takes nothing but the loop's own time."""
     excused = {id(part) for name, call in module.calls() if name.endswith(".reschedule") for part in ast.walk(call)}
     return [module.at(call) for name, call in module.calls() if name in ASKS_THE_TIME and id(call) not in excused] + [
-        module.at(node) for node in ast.walk(module.tree) if _imports_from(node, "time") & FROM_TIME
+        module.at(node) for node in module.nodes if _imports_from(node, "time") & FROM_TIME
     ]
 
 
@@ -49,7 +49,7 @@ def draws_of_global_chance(module: Module) -> list[str]:
     """Uses of the shared generator behind `random`; making an own one is fine."""
     return [
         module.at(node)
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if (isinstance(node, ast.Attribute) and dotted(node).startswith("random.") and node.attr not in OWN)
         or _imports_from(node, "random") - OWN
     ]

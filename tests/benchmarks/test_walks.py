@@ -11,7 +11,7 @@ from benchmarks.run import throw_away_folder
 from benchmarks.suite import Bench
 from benchmarks.walks import COUNTS, WALKS, Walk, measure, noted_calls, recorded_walks
 
-from festinger.consolidation.arbiter import apply_rules
+from festinger.consolidation.resolution import apply_rules
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
 from festinger.proposals.verdicts.apply import apply_verdict

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from festinger.cli.early_server import EarlyServer, ServerDeps
+from festinger.cli.early_server import EarlyServer
 from festinger.ids import MAIN_SPACE
 
 
@@ -31,7 +31,8 @@ class House:
 async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch):
     server, early_server, stop = House(), EarlyServer(), asyncio.Event()
     monkeypatch.setattr(
-        "festinger.cli.early_server.import_module", lambda _name: SimpleNamespace(build_server=lambda _plan: server)
+        "festinger.cli.early_server.import_module",
+        lambda _name: SimpleNamespace(build_server=lambda _how, _upstream: server),
     )
     waiting = [
         asyncio.create_task(early_server.find_key("fst_x")),
@@ -44,7 +45,7 @@ async def test_whoever_needs_the_rooms_waits_for_them_and_nobody_else_does(monke
     assert early_server.known_space("main") == MAIN_SPACE
     assert early_server.known_space("team") is None
 
-    opening = asyncio.create_task(early_server.load_server(cast("ServerDeps", None), stop=stop))
+    opening = asyncio.create_task(early_server.load_server(cast("Any", None), cast("Any", None), stop=stop))
     assert await waiting[0] == "key of fst_x"
     await waiting[1]
     assert server.seen == [("scope", "receive", "send")]

@@ -13,7 +13,7 @@ from uuid import UUID
 from tests.jobs.deps import rows
 from tests.runtime.server import MONDAY, Hands, fixed_tools, opened
 
-from festinger.consolidation.night import Night, NightDeps, begin_night
+from festinger.consolidation.night import Night, NightDeps, begin_night, report_night
 from festinger.consolidation.reflect import (
     InsightDraft,
     InsightsAnswer,
@@ -21,7 +21,6 @@ from festinger.consolidation.reflect import (
     QuestionsAnswer,
     ShortFormAnswer,
 )
-from festinger.consolidation.report import report_night
 from festinger.consolidation.run import run_night
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, ToolOffer, prompt_hash

@@ -11,12 +11,11 @@ from tests.llama import llama_server
 from tests.llm.bench import Bench
 
 from festinger.consolidation.apply import undo_night
-from festinger.consolidation.report import MOST_LINES
-from festinger.consolidation.sources import find_unsupported
+from festinger.consolidation.context import find_unsupported
+from festinger.consolidation.night import MOST_LINES
 from festinger.ids import MAIN_SPACE
-from festinger.llm.client import CheckedModel
+from festinger.llm.client import CheckedModel, open_provider
 from festinger.llm.endpoint import ProviderName, build_endpoint
-from festinger.llm.router import open_provider
 from festinger.memory.model import DERIVED
 
 pytestmark = pytest.mark.live

@@ -13,9 +13,16 @@ from tests.jobs.deps import drain, rows
 from festinger.consolidation import apply
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.context import NightContext
-from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, find_due_agents, find_night
+from festinger.consolidation.night import (
+    NO_MODEL,
+    NightItemKind,
+    NightStep,
+    PlannedChange,
+    find_due_agents,
+    find_night,
+    report_night,
+)
 from festinger.consolidation.reflect import MOST_SHORTENED, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
-from festinger.consolidation.report import NO_MODEL, report_night
 from festinger.consolidation.run import run_night
 from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE

@@ -4,8 +4,14 @@ import pytest
 from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, kept, number_from, queue, table
 
-from festinger.consolidation.arbiter import ArbiterAnswer
-from festinger.consolidation.resolution import ResolutionReport, begin_run, find_run, last_run, run_resolution
+from festinger.consolidation.resolution import (
+    ArbiterAnswer,
+    ResolutionReport,
+    begin_run,
+    find_run,
+    last_run,
+    run_resolution,
+)
 from festinger.errors import AlreadyRunning, NoSuchRun, ProviderDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model

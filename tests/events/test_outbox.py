@@ -8,8 +8,8 @@ from tests.events.wiring import Wired, context_builder, make_told, told
 from tests.jobs.deps import MONDAY, ask, rows
 
 from festinger.errors import FestingerError
-from festinger.events.event import Event, NewEvent
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event, NewEvent
+from festinger.events.outbox import event_history
 from festinger.ids import MAIN_SPACE, AgentId, SessionId, TraceId
 from festinger.jobs.worker import run_workers
 from festinger.store.pool import Store, Transaction

@@ -9,10 +9,9 @@ from tests.events.wiring import Wired, context_builder, make_told, told
 from tests.jobs.deps import drain, drain_all, rows, run_sql
 
 from festinger.errors import BadInput
-from festinger.events.event import Event, NewEvent
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event, NewEvent
 from festinger.events.health import check_events, dead_deliveries
-from festinger.events.outbox import deliver_event, mark_delivery_dead
+from festinger.events.outbox import deliver_event, event_history, mark_delivery_dead
 from festinger.ids import MAIN_SPACE
 from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_all_jobs
 from festinger.observability.checks import CheckSeverity

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.jobs.deps import Hands, ask, make_jobs, rows, run_sql
 
-from festinger.events.event import Delivery
+from festinger.events.catalogue import Delivery
 from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
 from festinger.ids import id_maker
 from festinger.jobs.model import JobEnd, JobEnding, JobRun

@@ -11,7 +11,7 @@ from tests.events.wiring import DELIVER, Wired, context_builder, make_told
 from tests.jobs.contract import Case, rows_after
 from tests.jobs.deps import rows, run_sql
 
-from festinger.events.erase import prune_events
+from festinger.events.outbox import prune_events
 from festinger.jobs.dead_letters import prune_jobs
 from festinger.jobs.model import JobRun
 from festinger.jobs.queue import Jobs

@@ -7,12 +7,12 @@ from datetime import date
 import numpy as np
 import pytest
 
-from festinger.embedding.calibration import CalibrationTargets
 from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
     Calibration,
+    CalibrationTargets,
     Example,
     Label,
     apply_calibration,

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from festinger.embedding.calibration import LEAST_PAIRS
 from festinger.errors import BadInput
-from festinger.judge.calibration import Example, Label, bundled_examples, examples_from_decision, read_examples
+from festinger.judge.calibration import (
+    LEAST_PAIRS,
+    Example,
+    Label,
+    bundled_examples,
+    examples_from_decision,
+    read_examples,
+)
 from festinger.judge.model import Relation
 
 RELATIONS = [relation for relation in Relation if relation is not Relation.UNSURE]

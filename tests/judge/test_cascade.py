@@ -8,8 +8,7 @@ from tests.judge.test_pair_reader import ScriptedScorer
 
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
-from festinger.judge.cascade import CascadeConfig, accept_if_sure, settle_last_judgement
-from festinger.judge.llm import RelationAnswer
+from festinger.judge.cascade import CascadeConfig, RelationAnswer, accept_if_sure, settle_last_judgement
 from festinger.judge.model import Current, Judgement, PairJudgement, Relation
 from festinger.judge.pair_reader import NAME, PairReader
 from festinger.judge.records import save_person_decision

@@ -11,8 +11,7 @@ from tests.judge.judging import UNDECIDED, House, pair
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
-from festinger.judge.cascade import JudgementRetryResult, retry_waiting_pairs
-from festinger.judge.llm import RelationAnswer
+from festinger.judge.cascade import JudgementRetryResult, RelationAnswer, retry_waiting_pairs
 from festinger.judge.model import Judgement, PairJudgement, Relation, StatementPair, WaitingPair
 from festinger.judge.pair_reader import NAME, PairReader
 from festinger.llm.providers.scripted import FailStep, scripted_model

@@ -8,7 +8,7 @@ from tests.jobs.deps import rows
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.errors import NotFound
-from festinger.events.feed import event_history
+from festinger.events.outbox import event_history
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
 from festinger.judge.model import Current, Guard, Judgement, PairJudgement, Relation, text_hash, unsure_judgement

@@ -10,8 +10,7 @@ from tests.conftest import MONDAY
 from festinger.errors import StoreDown
 from festinger.ids import id_maker
 from festinger.llm.client import BufferedLedger, CallPolicy, GuardedConnection, ModelDeps
-from festinger.llm.guards import ServerGuards
-from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller, ServerGuards
 from festinger.llm.model import AnswerSchema, MessageRole, ModelPurpose, PromptMessage, Provider
 
 

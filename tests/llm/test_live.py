@@ -10,10 +10,9 @@ import pytest
 from tests.llama import llama_server
 from tests.llm.bench import Bench, Verdict
 
-from festinger.llm.client import CheckedModel
+from festinger.llm.client import CheckedModel, open_provider
 from festinger.llm.endpoint import ProviderName, build_endpoint
 from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, ToolRequest
-from festinger.llm.router import open_provider
 
 pytestmark = pytest.mark.live
 

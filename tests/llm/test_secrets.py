@@ -18,15 +18,14 @@ from tests.llm.stub import Stub, Turn
 from festinger.clock import system_clock, system_stopwatch
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE, id_maker
+from festinger.llm.client import ModelRouter, ModelRouterDeps
 from festinger.llm.endpoint import ProviderName
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
-from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.observability.logs import configure_logging
-from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, load_master_key, system_entropy
+from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, Vault, load_master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
-from festinger.settings.vault import Vault
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.repositories.models import (

@@ -4,14 +4,14 @@ import random
 
 import pytest
 from tests.llm.bench import GOOD, QUESTION, Hands, Verdict
-from tests.llm.test_router import resolve
+from tests.llm.test_client_router import resolve
 
 from festinger.errors import FestingerError
 from festinger.ids import id_maker
+from festinger.llm.client import ModelRouter, ModelRouterDeps
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
 from festinger.llm.providers.scripted import ScriptedProvider
-from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.settings.tree import LlmSettings
 from festinger.store.pool import Store, is_in_transaction
 from festinger.store.repositories.models import StoredCallLedger

@@ -17,7 +17,7 @@ from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
 from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
-from festinger.events.event import Delivery
+from festinger.events.catalogue import Delivery
 from festinger.events.outbox import Outbox
 from festinger.ids import (
     DEFAULT_AGENT,

@@ -9,7 +9,7 @@ from tests.jobs.deps import rows
 from tests.memory.remembering import events
 from tests.outcomes.watching import Watched
 
-from festinger.events.event import Event, NewEvent
+from festinger.events.catalogue import Event, NewEvent
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, EventId, MemoryId, Origin, SessionId, TraceId
 from festinger.outcomes.capture import CAPTURED, ReplyInput, infer_from_exchange, inferred_edge_outcomes, observe_reply
 from festinger.store.pool import Store

@@ -16,7 +16,7 @@ from festinger.outcomes.stats import (
     top_memories,
 )
 from festinger.outcomes.surface import forget
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Store
 
 

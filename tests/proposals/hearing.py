@@ -12,7 +12,7 @@ from tests.proposals.proposing import Room
 from festinger.errors import FestingerError
 from festinger.ids import MAIN_SPACE
 from festinger.llm.model import Model
-from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.deps import Afterwards, EffectContext, EffectPreview, EffectResult, ProposalEffect, ReviewDeps
 from festinger.proposals.model import (
     Author,
     DecideResult,
@@ -26,7 +26,6 @@ from festinger.proposals.model import (
 from festinger.proposals.producers import load_muted_until, load_value_scores
 from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, ProposalEffect
 from festinger.proposals.verdicts.tasks import AdviceEffect
 from festinger.store.pool import Store
 

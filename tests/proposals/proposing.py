@@ -17,7 +17,7 @@ from festinger.proposals.deps import Key, ProposalDeps, ProposalJudge
 from festinger.proposals.model import Proposal, proposal_of
 from festinger.proposals.promotion import PromotionReport, promote
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import ProposalSighting, SightingResult, Suggestion, sighting_of
+from festinger.proposals.sightings.recount import ProposalSighting, SightingResult, Suggestion, sighting_of
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store, Transaction
 

@@ -9,11 +9,11 @@ from tests.proposals.hearing import ADA, AGENT, Court
 
 from festinger.errors import NotAuthorised
 from festinger.ids import MAIN_SPACE
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.gate import compute_rank
 from festinger.proposals.model import HoldReason, ProposalState, ProposalType, VerdictKind
 from festinger.proposals.pairs import list_muted_producers, release_by_reviewer, unmute_producer
 from festinger.proposals.producers import ProducerValue, ProposalOutcome, compute_producer_value, load_producer_values
-from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Store
 

@@ -12,7 +12,7 @@ from aiohttp import web
 from tests.proxy.proxy_server import Door, open_door
 from tests.runtime.server import Hands
 
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Scope, SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder

@@ -15,9 +15,8 @@ from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import Scope, SpaceId, id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder
-from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.build import ContextBuilder
-from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
+from festinger.proxy.context.edit import FindModelfile, LineUpdate, find_no_modelfile
 from festinger.proxy.context.memories import MemoryReader
 from festinger.proxy.parser import new_texts
 from festinger.proxy.pipeline import RequestPipeline

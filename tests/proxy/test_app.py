@@ -17,7 +17,7 @@ from festinger.errors import StoreDown
 from festinger.ids import AgentId, SpaceId
 from festinger.observability import metrics
 from festinger.proxy.app import VISIT
-from festinger.proxy.transport.connection import ClientConnection
+from festinger.proxy.transport.server import ClientConnection
 from festinger.settings.tree import AuthSettings, ProxySettings, Settings
 from festinger.store.repositories.auth import AccessRole, ApiKey
 

@@ -7,7 +7,7 @@ import pytest
 from tests.proxy.proxy_server import Door, Got, exchange, open_door, read_answer, request, settings_for
 from tests.upstream import Peer, Received, always, answering, chunked, reply, scripted
 
-from festinger.proxy.transport.connection import ClientConnection
+from festinger.proxy.transport.server import ClientConnection
 from festinger.settings.tree import ProxySettings, Settings, UpstreamSettings
 
 CHAT = b'{"model": "m", "messages": [{"role": "user", "content": "hi"}]}'

@@ -15,7 +15,7 @@ from festinger.clock import system_clock
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
 from festinger.proxy.parser import RequestParser
-from festinger.proxy.sessions.registry import SessionRegistry
+from festinger.proxy.sessions.session import SessionRegistry
 from festinger.proxy.statements import StoredLearner
 from festinger.runtime.lifecycle import BackgroundTasks
 

@@ -11,7 +11,7 @@ from tests.jobs.deps import drain, rows
 from tests.memory.remembering import DAY
 from tests.retrieval.recalling import Recaller
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
 from festinger.outcomes.report import observe_recall

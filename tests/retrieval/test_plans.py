@@ -7,7 +7,7 @@ from tests.plans import most_read
 from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 from festinger.store.vectors import VectorModel, bind_model, ensure_index

@@ -18,7 +18,7 @@ from festinger.retrieval.rank import RecallHit, drop_sources, fold_duplicates, p
 from festinger.retrieval.recall import blend_rerank_scores
 from festinger.retrieval.result import pack_hits
 from festinger.retrieval.score import can_wake, is_dormant, thresholds_from_profile
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history
 from festinger.ids import MAIN_SPACE, SpaceId, id_maker
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import SystemServices

@@ -20,7 +20,7 @@ from festinger.outcomes.model import Reporter
 from festinger.proposals.inbox import load_card
 from festinger.proposals.model import ProposalState
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import REFLECTION, SightingResult, Suggestion
+from festinger.proposals.sightings.recount import REFLECTION, SightingResult, Suggestion
 from festinger.runtime.erasure import build_erasure
 from festinger.world.counts import text_hash
 from festinger.world.learn import iknowthat, write_claims

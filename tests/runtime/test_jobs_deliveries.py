@@ -9,7 +9,7 @@ from tests.jobs.deps import drain_all
 from tests.runtime.server import SOON, opened, told
 
 from festinger.errors import BadInput
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.events.health import dead_deliveries, subscriber_lags
 from festinger.observability.logs import bind_request
 from festinger.runtime.app import StartOptions

@@ -29,6 +29,7 @@ async def test_turns_beyond_the_limit_of_calls_wait_and_are_read_later(
         return model
 
     monkeypatch.setattr(App, "model", configured)
+    monkeypatch.setattr(App, "has_model", lambda *_asked: True)
     async with opened(database_url, tmp_path) as app, recording(app, tmp_path) as at:
         at.writer.put(capture(1, "My home is Oslo, I live there."))
         at.writer.put(capture(2, "The harbor office is who I work for."))

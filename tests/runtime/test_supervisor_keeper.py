@@ -12,11 +12,12 @@ import pytest
 from structlog.testing import capture_logs
 from tests.runtime.server import SOON, opened, settings_of
 
+from festinger.clock import backoff_delays
 from festinger.errors import BadSetting, FestingerError, SchemaTooNew, StoreDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.observability.checks import Check
 from festinger.runtime.app import App
-from festinger.runtime.supervisor import LONGEST_PAUSE, RECENT_SECONDS, Supervisor, retry_delays
+from festinger.runtime.supervisor import FIRST_PAUSE, LONGEST_PAUSE, RECENT_SECONDS, Supervisor
 from festinger.store.repositories.spaces import ConfigRow, put_config
 
 APP = cast(App, type("AnApp", (), {"door": "test"})())
@@ -72,7 +73,7 @@ async def test_a_store_that_comes_late_is_waited_for_with_growing_pauses(tmp_pat
 
 
 def test_pauses_grow_up_to_half_a_minute():
-    first = list(islice(retry_delays(), 12))
+    first = list(islice(backoff_delays(FIRST_PAUSE, LONGEST_PAUSE), 12))
 
     assert first == sorted(first)
     assert first[-1] == LONGEST_PAUSE == 30.0

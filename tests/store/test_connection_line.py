@@ -6,13 +6,14 @@ import pytest
 from psycopg import OperationalError
 from psycopg.types import TypeInfo
 
+from festinger.clock import backoff_delays
 from festinger.settings.tree import StoreSettings
-from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, DatabaseConnector, backoff_delays
+from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, DatabaseConnector
 
 
 @pytest.mark.requirement("X-26")
 def test_pauses_grow_from_a_tenth_of_a_second_to_five_seconds_and_never_end() -> None:
-    first = list(islice(backoff_delays(), 100))
+    first = list(islice(backoff_delays(FIRST_PAUSE, LONGEST_PAUSE), 100))
 
     assert first[0] == FIRST_PAUSE == 0.1
     assert max(first) == LONGEST_PAUSE == 5.0

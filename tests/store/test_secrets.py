@@ -13,8 +13,16 @@ from tests.conftest import MONDAY
 from festinger.errors import SettingPinned, Stale
 from festinger.ids import MAIN_SPACE, id_maker
 from festinger.llm.endpoint import ProviderName
-from festinger.settings.master_key import MasterKey, load_master_key, new_key, next_file, system_entropy, write_key
-from festinger.settings.vault import Vault, key_id
+from festinger.settings.master_key import (
+    MasterKey,
+    Vault,
+    key_id,
+    load_master_key,
+    new_key,
+    next_file,
+    system_entropy,
+    write_key,
+)
 from festinger.store import secrets
 from festinger.store.pool import Store
 from festinger.store.queries import Query

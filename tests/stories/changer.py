@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.store.homes import Home, opened
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.observability.logs import use_host_logging
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.settings import change_setting

@@ -16,8 +16,7 @@ import aiohttp
 from tests.runtime.server import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
-from festinger.cli.early_server import BackgroundWork, EarlyServer
-from festinger.cli.run import ServerOptions, run_server
+from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerOptions, run_server
 from festinger.cli.server import LoadedServer
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import WorkerPool

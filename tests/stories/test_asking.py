@@ -16,7 +16,7 @@ from festinger.proposals.inbox import ProposalQuery, list_proposals
 from festinger.proposals.model import Proposal, ProposalState, ReviewChannel, VerdictInput, VerdictKind
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import REFLECTION, Suggestion
+from festinger.proposals.sightings.recount import REFLECTION, Suggestion
 from festinger.proposals.sightings.similarity import OFF, comparison_state
 from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide

@@ -11,7 +11,7 @@ from tests.runtime.server import told
 from tests.stories.model import Turn
 from tests.stories.stage import Stage, stage
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.store.repositories.exchanges import session_messages
 from festinger.store.repositories.request_log import find_request, list_requests

@@ -10,10 +10,10 @@ from tests.jobs.deps import drain, rows
 from tests.runtime.server import Hands, fixed_tools, opened
 from tests.runtime.test_retrieval_outcomes import handle
 
-from festinger.events.feed import event_history
+from festinger.events.outbox import event_history
 from festinger.ids import MAIN_SPACE
 from festinger.jobs.queue import defer_due_jobs
-from festinger.judge.llm import RelationAnswer
+from festinger.judge.cascade import RelationAnswer
 from festinger.judge.records import load_judgements
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.model import Action

@@ -29,8 +29,8 @@ from tests.store.homes import REPOSITORY
 from tests.stories.test_nights import TEA, eventful, give_weight, prepare_all_steps
 
 from festinger.consolidation.apply import undo_night
+from festinger.consolidation.night import report_night
 from festinger.consolidation.reflect import GROUP_QUESTION, InsightsAnswer, QuestionsAnswer
-from festinger.consolidation.report import report_night
 from festinger.consolidation.run import UNITS, run_night
 from festinger.errors import AlreadyRunning
 from festinger.ids import MAIN_SPACE

@@ -17,8 +17,7 @@ from tests.jobs.deps import ask, rows
 from festinger.consolidation.apply import undo_night
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import NightStep
-from festinger.consolidation.reconsider import ReconsiderAnswer
-from festinger.consolidation.reflect import InsightsAnswer
+from festinger.consolidation.reflect import InsightsAnswer, ReconsiderAnswer
 from festinger.consolidation.run import UNITS, run_night
 from festinger.consolidation.tensions import TensionAnswer
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId

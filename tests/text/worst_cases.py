@@ -21,8 +21,8 @@ from typing import Any
 import festinger
 
 ROOT = Path(festinger.__file__).parent
-SMALL, MIDDLE, LARGE = 64, 256, 2048
-SUSPICIOUS_MS = 0.4
+SMALL, MIDDLE, LARGE = 64, 256, 1024
+SUSPICIOUS_MS = 0.2
 """A linear pattern is through a text of `LARGE` characters in less."""
 SLOW_MS = 20.0
 GROWTH = 8.0

@@ -16,5 +16,5 @@ async def ask_to_write(
     """Nothing is done in the background."""
 
 
-async def has_writer(_space: SpaceId) -> bool:
+def has_writer(_space: SpaceId) -> bool:
     return True

@@ -3,21 +3,28 @@
 Loading takes a second or two, and opening the store longer. The proxy waits for neither: it holds an
 `EarlyServer`. Requests for models pass, and their text is held in memory and captured once everything is
 loaded; requests for our own pages or with a key wait here until then. After that `server` handles them.
+`run_server` is `festinger serve` without signals, greeting and command line; demos run it with a clock and a model
+of their own.
 """
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+import socket
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from festinger.ids import MAIN_SPACE, SpaceId
+from festinger.proxy.app import Proxy
+from festinger.proxy.auth import own_hostnames
 from festinger.proxy.errors import fail_open
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.request import RequestContext
+from festinger.proxy.transport.server import is_exposed, open_server
 from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
-from festinger.proxy.transport.upstream import UpstreamClient
+from festinger.proxy.transport.upstream import UpstreamClient, open_upstream
 from festinger.runtime.environment import LocalServer, SystemServices
 from festinger.settings.live import LiveSettings
 from festinger.store.repositories.auth import ApiKey
@@ -31,8 +38,6 @@ EARLY_BYTES = 64 * 2**20
 
 
 class BackgroundWork(Enum):
-    """Where a server has its background work done."""
-
     WORKER = auto()
     """In a process of its own."""
     HERE = auto()
@@ -41,16 +46,17 @@ class BackgroundWork(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerDeps:
-    """What the server is built from."""
-
+class ServerOptions:
     settings: LiveSettings
     tools: SystemServices
-    upstream: UpstreamClient
-    background: BackgroundWork
-    local: LocalServer | None
-    closing: asyncio.Event
     say: Callable[[str], None]
+    background: BackgroundWork
+    insecure: bool = False
+    """Whether a person accepted that anyone who reaches it may use it."""
+    local: LocalServer | None = None
+    """How commands on this home find it; `None` does not announce it."""
+    closing: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the server is asked to stop: endless streams end then."""
 
 
 class EarlyListener:
@@ -79,11 +85,11 @@ class EarlyServer:
         self._early: list[EarlyListener] = []
         self._early_bytes = 0
 
-    async def load_server(self, plan: ServerDeps, *, stop: asyncio.Event) -> None:
+    async def load_server(self, how: ServerOptions, upstream: UpstreamClient, *, stop: asyncio.Event) -> None:
         """Load the packages beside the running proxy, admit callers, and keep all open until `stop`."""
         # In a thread, so that the loop keeps forwarding.
         module = await asyncio.to_thread(import_module, "festinger.cli.server")
-        server: LoadedServer = module.build_server(plan)
+        server: LoadedServer = module.build_server(how, upstream)
         self._server.set_result(server)
         early, self._early = self._early, []
         for listener in early:
@@ -143,3 +149,29 @@ class EarlyServer:
 
     def ready(self) -> bool:
         return self._server.done() and self._server.result().supervisor.is_open()
+
+
+@asynccontextmanager
+async def run_server(how: ServerOptions, sockets: Sequence[socket.socket]) -> AsyncIterator[EarlyServer]:
+    """Serve on the sockets while the block runs; at its end finish running requests and close the app."""
+    early_server, stop = EarlyServer(), asyncio.Event()
+    async with open_upstream() as upstream, asyncio.TaskGroup() as group:
+        proxy = Proxy(
+            settings=lambda: how.settings.now,
+            own=early_server.pages,
+            upstream=upstream,
+            find_key=early_server.find_key,
+            known_space=early_server.known_space,
+            ready=early_server.ready,
+            new_id=how.tools.new_id,
+            stopwatch=how.tools.stopwatch,
+            machine_names=own_hostnames(),
+            exposed=is_exposed(how.settings.now.server.host),
+            insecure=how.insecure,
+            process=early_server.process,
+            log_request=early_server.log,
+        )
+        async with open_server(proxy, sockets, shutdown_seconds=how.settings.now.server.shutdown_seconds):
+            group.create_task(early_server.load_server(how, upstream, stop=stop))
+            yield early_server
+        stop.set()

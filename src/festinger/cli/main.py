@@ -112,8 +112,6 @@ class LazyCommands(MutableMapping[str, Any]):
 
 
 class FestingerGroup(TyperGroup):
-    """The group of all commands."""
-
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = LazyCommands(plain=self.rich_markup_mode is None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from festinger.cli.agent_tools import memory_tools
 from festinger.cli.client import MODEL
-from festinger.cli.early_server import BackgroundWork, ServerDeps
+from festinger.cli.early_server import BackgroundWork, ServerOptions
 from festinger.cli.worker import WorkerProcess, build_writer
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
@@ -30,6 +30,7 @@ from festinger.proxy.hooks import HookRecorder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.remote_client import open_in_process
 from festinger.proxy.statements import StoredLearner
+from festinger.proxy.transport.upstream import UpstreamClient
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -72,73 +73,73 @@ class LoadedServer:
 
 
 @asynccontextmanager
-async def _open(plan: ServerDeps, worker: WorkerProcess | None) -> AsyncIterator[App]:
+async def _open(how: ServerOptions, worker: WorkerProcess | None) -> AsyncIterator[App]:
     """The app of a server, with its worker; commands find the server while it is open."""
-    start = StartOptions(providers=True, workers=plan.background is BackgroundWork.HERE)
-    async with open_app(plan.settings, door="serve", progress=plan.say, start=start, tools=plan.tools) as app:
+    start = StartOptions(providers=True, workers=how.background is BackgroundWork.HERE)
+    async with open_app(how.settings, door="serve", progress=how.say, start=start, tools=how.tools) as app:
         app.agent_tools = memory_tools
         record_file_edits(app)
         preload_world(app, MAIN_SPACE)
-        if plan.background is BackgroundWork.HERE:
+        if how.background is BackgroundWork.HERE:
             app.background.start(run_resident(app))
-        with announce_server(app.home, plan.local):
+        with announce_server(app.home, how.local):
             async with worker.running() if worker else nullcontext():
                 yield app
 
 
-def build_server(plan: ServerDeps) -> LoadedServer:
+def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
     async def more_checks() -> Sequence[Check]:
         checks = [
-            *await check_upstreams(plan.upstream, plan.settings.now.proxy),
+            *await check_upstreams(upstream, how.settings.now.proxy),
             *check_capture(writer),
             *check_stability(),
             *([worker.check()] if worker else []),
         ]
         if supervisor.app is not None:
             with suppress(StoreDown):  # its absence was reported already
-                checks.append(await check_memory_coverage(supervisor.app.store, now=plan.tools.clock()))
+                checks.append(await check_memory_coverage(supervisor.app.store, now=how.tools.clock()))
         return checks
 
     worker = None
-    if plan.background is BackgroundWork.WORKER:
-        worker = WorkerProcess(plan.settings, stopwatch=plan.tools.stopwatch)
+    if how.background is BackgroundWork.WORKER:
+        worker = WorkerProcess(how.settings, stopwatch=how.tools.stopwatch)
     supervisor = Supervisor(
-        plan.settings,
-        lambda: _open(plan, worker),
+        how.settings,
+        lambda: _open(how, worker),
         more_checks=more_checks,
-        closing=plan.closing,
-        local=plan.local,
+        closing=how.closing,
+        local=how.local,
         disk_fault=lambda: writer.disk_fault,
     )
     background = BackgroundTasks()
-    modelfiles = ModelfileCache(plan.upstream, background=background)
+    modelfiles = ModelfileCache(upstream, background=background)
     learner = StoredLearner(lambda: supervisor.app, background=background, reader=worker)
     memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
         memories=memories,
         background=background,
-        new_id=plan.tools.new_id,
+        new_id=how.tools.new_id,
         restate=bind_restater(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
-    writer = build_writer(plan.settings, plan.tools, lambda: supervisor.app, ingester=worker)
+    writer = build_writer(how.settings, how.tools, lambda: supervisor.app, ingester=worker)
     if worker is not None:
         worker.on_ready = writer.wake
     recorder = StoreRecorder(
-        lambda: supervisor.app, writer, clock=plan.tools.clock, settings=lambda: plan.settings.now.proxy
+        lambda: supervisor.app, writer, clock=how.tools.clock, settings=lambda: how.settings.now.proxy
     )
     pipeline = RequestPipeline(
-        clock=plan.tools.clock,
-        new_id=plan.tools.new_id,
-        settings=plan.settings.now.proxy,
+        clock=how.tools.clock,
+        new_id=how.tools.new_id,
+        settings=how.settings.now.proxy,
         modelfile=modelfiles.find,
         recorder=recorder,
         context_builder=context_builder,
         learner=learner,
     )
     supervisor.loops = pipeline.guard
-    supervisor.handle_hook = HookRecorder(writer, clock=plan.tools.clock, new_id=plan.tools.new_id).handle
+    supervisor.handle_hook = HookRecorder(writer, clock=how.tools.clock, new_id=how.tools.new_id).handle
     pages = build_admin_app(supervisor)
     supervisor.mcp = partial(_serve_mcp, pages)
     return LoadedServer(

@@ -32,7 +32,6 @@ _NOT_ESCAPED_BY_JSON = re.compile(rf"[\x7f-\x9f{_TURNS}]")
 
 
 def escape_text(text: object) -> str:
-    """Escape several lines of text."""
     return _BREAKS_TEXT.sub(_shown, str(text))
 
 

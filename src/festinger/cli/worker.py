@@ -24,7 +24,7 @@ from festinger.cli.agent_tools import memory_tools
 from festinger.cli.context import CommandContext
 from festinger.clock import Stopwatch
 from festinger.ids import AgentId, Scope, SessionId, SpaceId
-from festinger.jobs.engine import Pause
+from festinger.jobs.queue import Pause
 from festinger.jobs.worker import STEADY_SECONDS, restart_delays
 from festinger.memory.deps import EffectiveMemorySettings
 from festinger.memory.extract.turns import PersonTurn
@@ -222,8 +222,6 @@ class WorkerProcess:
 
 
 class ServerLink:
-    """The server of a worker, as the worker sees it."""
-
     def __init__(self, lines: asyncio.StreamReader, deployment: Deployment) -> None:
         self.deployment = deployment
         self._lines = lines

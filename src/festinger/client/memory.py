@@ -21,8 +21,8 @@ from pydantic import SecretStr
 from festinger.client.episodes import OWNER, EpisodeMixin, parse_origin
 from festinger.client.proposals import ProposalMixin
 from festinger.errors import BadInput
-from festinger.events.event import DeliveredEvent, Event
-from festinger.events.feed import FeedGap
+from festinger.events.catalogue import DeliveredEvent, Event
+from festinger.events.outbox import FeedGap
 from festinger.ids import NO_SESSION, AgentId, EventId, MemoryId, Origin, Scope, SessionId, SpaceId, read_id
 from festinger.memory.changes import find_memories, resolve_memory_id
 from festinger.memory.deps import MemoryDeps

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from festinger.ids import Origin, Scope, read_id
 from festinger.memory.changes import resolve_memory_id
+from festinger.proposals.deps import effect_for
 from festinger.proposals.inbox import list_proposals, load_card, resolve_proposal_id
 from festinger.proposals.model import (
     Author,
@@ -25,7 +26,6 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import effect_for
 from festinger.runtime.effects.memories import build_forget_proposal
 from festinger.services.reviews import build_suggestion, parse_proposal_filter
 

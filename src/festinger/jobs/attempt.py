@@ -122,7 +122,6 @@ class JobDeps:
 
 
 async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, ids: Mapping[str, Any]) -> None:
-    """Run the job that the engine fetched."""
     job = context.job
     assert job.id is not None
     run = JobRun(job.id, work.name, store=deps.store, clock=deps.clock, stopwatch=deps.stopwatch, limit=work.limit)

@@ -81,7 +81,6 @@ async def read_backlog(store: Store, *, max_waiting: int) -> JobBacklog:
 
 
 async def update_queue_gauges(store: Store) -> None:
-    """Set the queue gauges."""
     waiting = {row["queue"]: row["waiting"] for row in await store.all(Q["waiting_by_queue"])}
     for queue in Queue:
         JOBS_WAITING.labels(queue.value).set(waiting.get(queue.value, 0))

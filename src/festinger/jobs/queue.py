@@ -4,23 +4,34 @@ Packages defer jobs by name in their own open transaction, so that a job exists 
 asked for it does. Once a minute every worker evaluates the cron lines as currently set, in UTC unless the job
 names a setting with another time zone. A unique row per due run makes it happen once in the whole cluster;
 after a time without any worker only the latest missed run is made up.
+
+Connects procrastinate to the store.
+
+The engine works on the store's pool, all workers of a process share one LISTEN connection, and its database
+errors become ours. Its schema comes as numbered SQL files, offered here as migrations under names of their
+own, so that one migrator brings up the whole database and an upgrade of the engine is an ordinary migration.
 """
 
+import asyncio
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from importlib.resources import files
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import structlog
 from croniter import CroniterBadDateError, croniter
-from procrastinate import App, JobContext
-from procrastinate.exceptions import AlreadyEnqueued
+from procrastinate import App, JobContext, PsycopgConnector
+from procrastinate.connector import Notify
+from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 
 from festinger.clock import Clock, Stopwatch
-from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused
+from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused, StoreDown
 from festinger.jobs.attempt import AttemptRetryStrategy, JobDeps, Redact, Setting, run_attempt
-from festinger.jobs.engine import StoreConnector, translate_engine_errors
 from festinger.jobs.load import IdleGate
 from festinger.jobs.model import (
     DEFAULT_LIMIT,
@@ -32,8 +43,88 @@ from festinger.jobs.model import (
     Watch,
     check_ids,
 )
+from festinger.store.connection import translate_store_errors
+from festinger.store.migration import Migration
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
+
+log = structlog.get_logger()
+
+
+Pause = Callable[[float], Awaitable[None]]
+
+RELISTEN_SECONDS = 5.0
+
+
+@contextmanager
+def translate_engine_errors() -> Iterator[None]:
+    """Translate the engine's database errors into ours, by their cause."""
+    try:
+        yield
+    except ConnectorException as error:
+        if error.__cause__ is None:
+            raise
+        with translate_store_errors():
+            raise error.__cause__ from error
+
+
+class StoreConnector(PsycopgConnector):
+    """The engine's connection: the store's pool, and one listener for all workers."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+        self._hearers: defaultdict[str, set[Notify]] = defaultdict(set)
+        self.listening = asyncio.Event()
+
+    @property
+    def pool(self) -> Any:
+        return self._store.pool
+
+    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
+        """Receive notifications from the shared listener, until cancelled."""
+        mine = list(channels)
+        for channel in mine:
+            self._hearers[channel].add(on_notification)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            for channel in mine:
+                self._hearers[channel].discard(on_notification)
+
+    async def hear(self, queues: Iterable[str], *, pause: Pause = asyncio.sleep) -> None:
+        """Run the shared listener until cancelled. Without a connection, workers fall back to polling."""
+        while True:
+            try:
+                await self._hear(queues)
+            except StoreDown as error:
+                log.warning("job listener lost", room="jobs", error=error.message)
+            finally:
+                self.listening.clear()
+            await pause(RELISTEN_SECONDS)
+
+    async def _hear(self, queues: Iterable[str]) -> None:
+        async with self._store.apart() as connection:
+            for queue in queues:
+                await connection.execute(Q[f"listen_{queue}"].sql)
+            self.listening.set()
+            async for notification in connection.notifies():
+                for hearer in tuple(self._hearers[notification.channel]):
+                    await hearer(channel=notification.channel, payload=notification.payload)
+
+
+PREFIX = "procrastinate/"
+
+
+def job_migrations() -> list[Migration]:
+    """Return the engine's migrations in order; they come after our own."""
+    folder = files("procrastinate.sql").joinpath("migrations")
+    found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda e: e.name)
+    return [
+        Migration(name=PREFIX + entry.name.removesuffix(".sql"), sql=entry.read_text(encoding="utf-8"))
+        for entry in found
+    ]
+
 
 Q = queries_of("festinger.jobs")
 

@@ -9,20 +9,21 @@ be what kills them.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from functools import partial
 
 import structlog
 from procrastinate.exceptions import ConnectorException
 from procrastinate.worker import Worker
 
+from festinger.clock import backoff_delays
 from festinger.errors import StoreDown
 from festinger.jobs.attempt import JobDeps, give_up
-from festinger.jobs.engine import Pause
 from festinger.jobs.load import update_queue_gauges
 from festinger.jobs.model import JobEnd, JobEnding, Queue
-from festinger.jobs.queue import Jobs, defer_due_jobs
+from festinger.jobs.queue import Jobs, Pause, defer_due_jobs
 from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Row, Transaction
 from festinger.store.queries import queries_of
@@ -75,17 +76,11 @@ NEVER_SECONDS = 365 * 86_400.0
 QUEUES = [queue.value for queue in Queue]
 
 
-def restart_delays() -> Iterator[float]:
-    """Yield the seconds to wait before each restart of a worker that keeps failing."""
-    pause = FIRST_PAUSE
-    while True:
-        yield pause
-        pause = min(pause * 2, LONGEST_PAUSE)
+restart_delays = partial(backoff_delays, FIRST_PAUSE, LONGEST_PAUSE)
+"""The seconds to wait before each restart of a worker that keeps failing."""
 
 
 class WorkerPool:
-    """The workers of one process."""
-
     def __init__(self, jobs: Jobs, *, shutdown_seconds: float, pause: Pause = asyncio.sleep) -> None:
         self.jobs = jobs
         self._shutdown_seconds = shutdown_seconds

@@ -5,26 +5,38 @@ decision overrides all. Where rules go by the form of the words, the reader is a
 LLM, what rules and the reader cannot tell is `unsure_judgement` and waits. A retry takes the pairs that are due
 or that the current last judge has not seen; callers load the statements and act on the answers, and pairs whose
 statements are gone are dropped.
+
+Asks an LLM how two statements relate.
+
+The model sees both as quoted data, with subject, dates and which came first, and nothing else: no history, no
+identity, no other memory. It gives its reasons first. An invalid answer is `unsure_judgement`, never a
+default; `cascade` decides whether an answer is enough.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import UUID
 
-from festinger.clock import Stopwatch
-from festinger.errors import Overloaded, Unavailable
+from pydantic import Field
+
+from festinger.clock import Stopwatch, iso
+from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.ids import SpaceId
 from festinger.judge import records
-from festinger.judge.llm import judge_by_llm
 from festinger.judge.model import (
     ACCEPT,
+    Current,
     Guard,
     Judgement,
+    JudgeStatement,
     PairJudgement,
     Relation,
     StatementPair,
     WaitingPair,
+    is_newer_statement,
     unsure_judgement,
 )
 from festinger.judge.pair_reader import PairReader, select_readable_pairs
@@ -33,9 +45,83 @@ from festinger.judge.rules import decide
 from festinger.judge.rules.decide import names_nobody
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
-from festinger.llm.model import Model
-from festinger.observability.metrics import DEGRADED
+from festinger.llm.model import AnswerSchema, Model, PromptMessage
+from festinger.llm.prompts import load_prompt
+from festinger.observability.metrics import DEGRADED, JUDGE_FAILURES
 from festinger.store.pool import Transaction
+
+LONGEST = 8000
+"""Characters of a statement shown to a model; no memory is longer."""
+
+
+class RelationAnswer(AnswerSchema):
+    """How the second statement relates to the first."""
+
+    relation: Literal["same", "update", "contradicts", "refines", "unrelated", "unsure"]
+    current: Literal["new", "old", "both"]
+    confidence: float = Field(ge=0, le=1)
+
+
+async def judge_by_llm(
+    model: Model, old: JudgeStatement, new: JudgeStatement, *, compared: ReadingComparison
+) -> Judgement:
+    """Ask a model how two statements relate; an answer that does not fit the schema is `unsure_judgement`."""
+    name = f"{LLM}{model.name}"
+    try:
+        answer = await model.answer([build_question(old, new)], RelationAnswer)
+    except ProviderRefused as error:
+        why = str(error.details.get("flaw", "refused"))
+        JUDGE_FAILURES.labels(judge="llm", why=why).inc()
+        return unsure_judgement(name, f"The model gave no usable answer: {why}.", guards=compared.guards)
+    said = answer.value
+    relation = Relation(said.relation)
+    if relation is Relation.SAME and compared.fired:
+        why = compared.fired[0].why
+        return unsure_judgement(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
+    return Judgement(
+        relation=relation,
+        current=Current(said.current) if relation is Relation.UPDATE else Current.BOTH,
+        confidence=said.confidence,
+        judge=name,
+        reasoning=said.reasoning,
+        guards=compared.guards,
+        prompt_hash=answer.prompt_hash,
+        final=relation is not Relation.UNSURE,
+    )
+
+
+def build_question(old: JudgeStatement, new: JudgeStatement) -> PromptMessage:
+    return load_prompt("festinger.judge", "relate").message(
+        old=_quoted(old.text),
+        new=_quoted(new.text),
+        old_about=_about(old),
+        new_about=_about(new),
+        order=_order(old, new),
+    )
+
+
+def _quoted(text: str) -> str:
+    """Quote the text as JSON, so that no quotation mark, line break or hidden character ends it."""
+    cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} […]"
+    return json.dumps(cut, ensure_ascii=True).replace("<", "\\u003c").replace("`", "\\u0060")
+
+
+def _about(statement: JudgeStatement) -> str:
+    parts = [
+        f"about {_quoted(statement.subject)}" if statement.subject else "",
+        f"happened {iso(statement.event_time)}" if statement.event_time else "",
+        f"said {iso(statement.said_at)}" if statement.said_at else "",
+        f"by a {statement.origin.value}",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _order(old: JudgeStatement, new: JudgeStatement) -> str:
+    is_later = is_newer_statement(old, new)
+    if is_later is None:
+        return "It is not known which is the later one."
+    return "The SECOND is the later one." if is_later else "The FIRST is the later one, although it was stored before."
+
 
 AT_ONCE = 4
 """Concurrent model calls in one batch."""
@@ -168,7 +254,6 @@ class _CallBudget:
 
 
 async def judge_quickly(pairs: Sequence[StatementPair], *, reader: PairReader | None, accept: float) -> list[Judgement]:
-    """Judge by rules and the reader."""
     judged = []
     for number, pair in enumerate(pairs, 1):
         judged.append(judge_by_rules(pair, accept=accept))
@@ -200,7 +285,6 @@ def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
 
 
 def is_conclusive(said: Judgement, *, accept: float) -> bool:
-    """Whether a judgement ends the cascade."""
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
 
@@ -274,7 +358,6 @@ class JudgementRetryResult:
 async def retry_waiting_pairs(
     cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
 ) -> JudgementRetryResult:
-    """Retry the pairs that are due."""
     judge = await cascade.last_judge(space)
     waiting = await records.list_due_pairs(cascade.deps, space, judge=judge, limit=limit)
     loaded = [(each, await load(space, each)) for each in waiting]

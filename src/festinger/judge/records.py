@@ -16,7 +16,7 @@ from uuid import UUID
 
 from festinger.clock import Clock
 from festinger.errors import NotFound
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
 from festinger.judge.model import (

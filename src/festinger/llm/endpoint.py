@@ -160,7 +160,6 @@ async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: 
 
 
 def parse_provider(text: str) -> ProviderName:
-    """Return the provider of this name or alias."""
     known = {name.value: name for name in ProviderName} | ALIASES
     try:
         return known[text.strip().lower()]
@@ -194,5 +193,4 @@ def _key(provider: ProviderName, environment: Mapping[str, str]) -> SecretStr | 
 
 
 def needs_key(wanted: Endpoint) -> bool:
-    """Whether this endpoint requires a key."""
     return wanted.provider in KEY_VARIABLES and wanted.address == OWN_ADDRESS[wanted.provider]

@@ -150,5 +150,4 @@ class Provider(Protocol):
 
 
 def prompt_hash(messages: Sequence[PromptMessage]) -> str | None:
-    """Return the hash of the prompt that these messages were made from."""
     return next((message.prompt_hash for message in messages if message.prompt_hash), None)

@@ -211,7 +211,6 @@ def counts_since(before: Counts) -> list[tuple[str, tuple[str, ...], list[float]
 
 
 def add_counts(changes: Iterable[tuple[str, Sequence[str], Sequence[float]]]) -> None:
-    """Add what another process has counted."""
     for name, labels, amounts in changes:
         metric = _COUNTED[name]
         child = metric.labels(*labels) if labels else metric

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Event, NewEvent
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event, NewEvent
+from festinger.events.outbox import event_history
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId, TraceId
 from festinger.memory.changes import find_memories
 from festinger.memory.model import Memory
@@ -48,8 +48,6 @@ REPORTER = "inference"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedTurn:
-    """A turn of a session as it was captured."""
-
     exchanges: tuple[PastExchange, ...]
     text: str
     """The person's message that began it."""

@@ -163,7 +163,6 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
 
 
 def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]) -> tuple[str, ...]:
-    """Return the partitions whose reads this report covers."""
     if report.partition is not None:
         return (report.partition,)
     return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))
@@ -172,7 +171,6 @@ def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[Resol
 async def _load_earlier_outcomes(
     context: ReportContext, ids: list[MemoryId], surfacings: Mapping[MemoryId, list[ResolvableSurfacing]]
 ) -> dict[MemoryId, Rows]:
-    """Load earlier outcomes of the same turn."""
     report = context.report
     turns = {report.turn} if report.turn else set()
     recalls = {report.recall} if report.recall else set()

@@ -20,7 +20,7 @@ from typing import Any
 from festinger.ids import Origin
 from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
 from festinger.outcomes.model import OutcomeReport, ReportContext, ReportSource
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
 from festinger.world.learn import MOVING, apply_outcome_in
@@ -79,7 +79,6 @@ def cycle_score(cycles: Sequence[Cycle], now: datetime) -> float:
 
 
 def pressure_score(rhythm: Rhythm, now: datetime) -> float:
-    """Return the pressure built up by now."""
     if rhythm.pressure_resolved_at is None:
         return 0.0
     return rhythm.pressure_rate * max(_days(rhythm.pressure_resolved_at, now), 0.0)
@@ -145,7 +144,6 @@ class OutcomeDelta:
 
 
 def outcome_weight(how: ReportSource, q: float, terms: OutcomesSettings) -> float:
-    """Return the weight of an outcome by the source of its report."""
     if how is ReportSource.SELF:
         return min(q, terms.self_weight)
     return min(q, terms.inferred_weight) if how is ReportSource.INFERRED else 1.0
@@ -275,7 +273,6 @@ class EdgeNote(ShownEdge):
 
     @property
     def sentence(self) -> str:
-        """The edge as a sentence."""
         return f"{self.concept.replace('_', ' ')} is {self.parent.replace('_', ' ')}"
 
     def is_denied_by(self, claims: Iterable[Claim]) -> bool:
@@ -301,7 +298,6 @@ def extract_claims(text: str) -> Sequence[Claim]:
 
 
 def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict[str, EdgeNote]:
-    """Return the edges that the report moves."""
     return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
 
 
@@ -331,8 +327,6 @@ async def observe_edges(
 
 
 class PredictionResolution(StrEnum):
-    """How a prediction was resolved."""
-
     EXPLICIT = "explicit"
     """Somebody reported the actual result."""
     OBSERVED = "observed"

@@ -245,8 +245,6 @@ class _TurnWords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _NoteMatch:
-    """One note matched against what was said."""
-
     note: TurnNote
     words: tuple[NoteWord, ...]
     every: NoteWordIndex
@@ -440,7 +438,6 @@ def _word_share(words: Sequence[NoteWord], sentence: TextWords) -> float:
 
 
 def _names_subject(reading: _NoteMatch, sentence: TextWords) -> bool:
-    """Whether a sentence names what the note is about."""
     subject = note_words(reading.note.subject)
     if subject and all(word in sentence for word in subject):
         return True

@@ -25,7 +25,7 @@ from festinger.events.outbox import Outbox
 from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.records import JsonRecord, row_mapper
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Store, Transaction
 from festinger.world.model import NoteOutcome, WorldDeps
 

@@ -38,7 +38,7 @@ from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_states, reset_to_declared, save_states
 from festinger.records import JsonRecord, row_mapper
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -47,8 +47,6 @@ Columns = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutcomeEntry:
-    """A logged outcome."""
-
     id: UUID
     at: datetime
     move: OutcomeDelta
@@ -78,7 +76,6 @@ _map_delta = row_mapper(OutcomeDelta)
 
 
 def outcome_entry_of(row: Mapping[str, Any]) -> OutcomeEntry:
-    """Build an entry from a row of the log."""
     return OutcomeEntry(
         id=row["id"],
         at=row["at"],
@@ -153,7 +150,6 @@ def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
 
 
 def _set_columns(belief: Belief, columns: Columns) -> Belief:
-    """Return the belief with some of its columns set."""
     held = belief_columns(belief)
     held |= {name: value for name, value in columns.items() if name in held}
     weight = Weight(alpha=held.pop("weight_alpha"), beta=held.pop("weight_beta"))

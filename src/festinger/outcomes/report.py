@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import Replayed, StoreDown
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import MemoryId, SpaceId, cause_columns
 from festinger.memory.changes import BeliefUpdate, apply_belief_updates, lock_memories_in_order
 from festinger.memory.model import Memory

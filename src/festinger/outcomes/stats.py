@@ -15,7 +15,7 @@ from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
 from festinger.outcomes.model import OutcomeDeps, ReportSource
-from festinger.settings.outcomes import GOOD, OutcomesSettings
+from festinger.settings.beliefs import GOOD, OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome
@@ -31,7 +31,6 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
-    """Return the numbers of a space."""
     now = deps.clock()
     row = await deps.store.one(Q["count_pending"], space=space)
     spans = {
@@ -148,7 +147,6 @@ async def outcomes_of(deps: OutcomeDeps, space: SpaceId, memory: MemoryId) -> tu
 async def contradicting_causes(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
 ) -> list[Cause]:
-    """Return the distinct causes that contradicted a memory."""
     rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
     return [
         Cause(agent=row["agent_id"], session=row["session_id"], day=row["day"], origin=Origin(row["origin"]))

@@ -33,7 +33,7 @@ from festinger.outcomes.effects import (
 )
 from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.records import row_mapper
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import OutcomesSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -43,7 +43,6 @@ Q = queries_of("festinger.outcomes")
 async def load_states(
     transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, terms: OutcomesSettings
 ) -> dict[MemoryId, OutcomeState]:
-    """Load what outcomes move of each memory."""
     wanted = list(memories)
     rows = await transaction.all(Q["rhythms_of"], space=space, memories=wanted)
     rhythms = {row["memory_id"]: row for row in rows}
@@ -181,7 +180,6 @@ def _check_rates(
 
 
 def memory_strength(memory: Memory, state: OutcomeState, *, now: datetime, terms: OutcomesSettings) -> float:
-    """Return the strength of a memory at a moment."""
     return compute_strength(
         state.rhythm,
         state.cycles,
@@ -216,8 +214,6 @@ async def top_by_strength(deps: OutcomeDeps, scope: Scope, n: int) -> list[Ranke
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPrediction:
-    """A prediction and its memory."""
-
     memory: MemoryId
     prediction: Prediction
 

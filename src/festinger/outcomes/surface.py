@@ -12,7 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import BadInput, NotFound
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, MemoryId, Scope, SessionId, SpaceId
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource

@@ -18,8 +18,13 @@ from festinger.proposals.gate import check_ripeness, thresholds_for
 from festinger.proposals.inbox import build_gate_input
 from festinger.proposals.model import Proposal, ProposalState, load_family, lock_proposal, lock_root, save_state
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.sightings.model import PERSON, SightingExclusionReason
-from festinger.proposals.sightings.recount import reassign_votes, recount, vote_limits_for
+from festinger.proposals.sightings.recount import (
+    PERSON,
+    SightingExclusionReason,
+    reassign_votes,
+    recount,
+    vote_limits_for,
+)
 from festinger.records import JsonRecord, to_json
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of

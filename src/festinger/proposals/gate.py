@@ -84,7 +84,6 @@ def compute_age(seen: GateInput, now: datetime) -> timedelta:
 
 
 def thresholds_for(settings: ProposalsSettings) -> GateThresholds:
-    """Return the thresholds for proposals of a space."""
     age = timedelta(days=settings.min_age_days)
     return GateThresholds(causes=settings.min_seen_count, age=age, days=settings.min_days_seen)
 

@@ -37,8 +37,7 @@ from festinger.proposals.model import (
     verdict_of,
 )
 from festinger.proposals.sightings.fingerprint import escape_hidden_chars
-from festinger.proposals.sightings.model import ProposalSighting, sighting_of
-from festinger.proposals.sightings.recount import UNTRUSTED
+from festinger.proposals.sightings.recount import UNTRUSTED, ProposalSighting, sighting_of
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 
@@ -163,7 +162,6 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
 
 
 def build_gate_input(proposal: Proposal) -> GateInput:
-    """Return what the gate looks at."""
     return GateInput(
         causes=proposal.seen_count,
         days=proposal.days_seen,

@@ -37,9 +37,6 @@ class ProposalState(StrEnum):
     DUPLICATE = "duplicate"
 
 
-UNDECIDED = frozenset({ProposalState.WAITING, ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
-"""Not yet approved or rejected."""
-
 DECIDED_FOR = frozenset({ProposalState.APPROVED, ProposalState.APPLIED, ProposalState.UNDONE})
 """Approved; a further sighting shows that it did not help, and asks nobody again."""
 
@@ -251,8 +248,6 @@ verdict_of = row_mapper(Verdict)
 
 
 class VerdictResult(StrEnum):
-    """What came of a verdict."""
-
     APPLIED = "applied"
     REJECTED = "rejected"
     DEEPENING = "deepening"
@@ -290,8 +285,6 @@ effect_of = row_mapper(AppliedEffect)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecideResult:
-    """The result of deciding."""
-
     proposal: Proposal
     verdict: Verdict
     result: str

@@ -16,8 +16,7 @@ from festinger.clock import iso
 from festinger.ids import SpaceId
 from festinger.proposals.deps import Key, ProposalDeps
 from festinger.proposals.model import Proposal, ProposalState
-from festinger.proposals.sightings.model import PERSON
-from festinger.proposals.sightings.recount import event_subject
+from festinger.proposals.sightings.recount import PERSON, event_subject
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -239,7 +238,6 @@ class PromotionRate:
 
 
 def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) -> str:
-    """Interpret the rate."""
     if considered < settings.rate_min_considered:
         return TOO_LITTLE
     share = promoted / considered
@@ -249,7 +247,6 @@ def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) 
 
 
 async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> PromotionRate:
-    """Load the promotion rate of a space over its window."""
     terms = deps.terms(space)
     since = deps.clock() - timedelta(days=terms.rate_window_days)
     row = await deps.store.one(Q["rate"], space=space, since=since)

@@ -80,7 +80,6 @@ def build_promotion_report(
     dry_run: bool,
     texts: Mapping[UUID, str],
 ) -> PromotionReport:
-    """Build the report of a run."""
     return PromotionReport(
         id=id_,
         at=at,

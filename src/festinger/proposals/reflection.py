@@ -16,8 +16,8 @@ from uuid import UUID, uuid5
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from festinger.errors import BadInput, ProposalRefused, Replayed
-from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history
 from festinger.ids import Origin, SpaceId, cause
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage
 from festinger.llm.prompts import load_prompt
@@ -29,11 +29,11 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind
 from festinger.observability.metrics import PROPOSALS_DROPPED
 from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.detectors.detector import slugify_scope
+from festinger.proposals.detectors.patterns import slugify_scope
 from festinger.proposals.model import Proposal, ProposalId, ProposalType
 from festinger.proposals.sightings.fingerprint import topic_words
 from festinger.proposals.sightings.intake import list_active_proposals, submit_suggestion
-from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, REFLECTION, Suggestion
+from festinger.proposals.sightings.recount import LONGEST_REASON, LONGEST_WHAT, REFLECTION, Suggestion
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
 from festinger.text.hygiene import is_instruction

@@ -3,7 +3,7 @@
 Festinger's own paths go to the web app; everything else goes upstream, and errors are answered in the
 client's protocol. `forward` is the hot path: read the body, run the pipeline, forward, stream. If memory or
 the loop guard fails, the request goes on with its original bytes, and the response headers say so. Requires
-the connections of `transport.connection`, which `transport.server` sets up.
+the connections of `transport.server`.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from festinger.proxy.headers import (
 from festinger.proxy.request import Body, RequestContext, Send
 from festinger.proxy.routes import ApiProtocol, RouteTreatment
 from festinger.proxy.transport.body import WHOLE_BYTES, ClientDisconnectedError, Receive, read_body
-from festinger.proxy.transport.connection import EXTENSION
+from festinger.proxy.transport.server import EXTENSION
 from festinger.proxy.transport.streams import StreamCut, open_tap
 from festinger.proxy.transport.upstream import (
     UpstreamClient,

@@ -70,7 +70,6 @@ def build_error_response(
     request_id: str,
     more: tuple[tuple[bytes, bytes], ...] = (),
 ) -> LocalResponse:
-    """Build an error in the protocol's own shape."""
     document: dict[str, Any]
     match protocol:
         case ApiProtocol.NATIVE:

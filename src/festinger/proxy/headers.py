@@ -68,7 +68,6 @@ def disable_compression(headers: list[tuple[bytes, bytes]], *, is_plain: bool) -
 
 
 def filter_response_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Response headers to send to the client."""
     lowered = [(name.lower(), value) for name, value in headers]
     named = _connection_tokens(lowered)
     chunked = any(name == b"transfer-encoding" for name, _ in lowered)

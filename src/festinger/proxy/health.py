@@ -61,7 +61,6 @@ BEHIND_BYTES = 16 * MEGABYTE
 async def check_upstreams(
     upstream: UpstreamClient, settings: ProxySettings, *, patience: float = PATIENCE_SECONDS
 ) -> list[Check]:
-    """One check per configured upstream."""
     bases = dict.fromkeys(find_upstream_base(protocol, settings) for protocol in ApiProtocol)
     return list(await asyncio.gather(*(_check_upstream(upstream, base, patience) for base in bases)))
 
@@ -81,7 +80,6 @@ async def _check_upstream(upstream: UpstreamClient, base: str, patience: float) 
 
 
 def check_capture(writer: CaptureWriter) -> list[Check]:
-    """Check that exchanges are captured."""
     return [_check_queue(writer), _check_spool(writer)]
 
 

@@ -15,7 +15,7 @@ from festinger.memory.episodes.store import close_session_episode
 from festinger.proxy.capture.exchange import Capture, derive_part_id
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.write import SessionEntry
-from festinger.proxy.context.block import build_mark
+from festinger.proxy.context.edit import build_mark
 from festinger.proxy.loops.keys import ChatRole
 from festinger.proxy.protocols.messages import short_sha256
 from festinger.proxy.sessions.match import SessionMatchKind

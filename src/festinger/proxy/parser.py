@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from festinger.clock import Clock
 from festinger.ids import NewId, Scope, SessionId
-from festinger.proxy.context.block import build_mark
+from festinger.proxy.context.edit import build_mark
 from festinger.proxy.headers import MemoryMode, first_header
 from festinger.proxy.protocols.messages import (
     ChatRequest,
@@ -27,8 +27,7 @@ from festinger.proxy.sessions.match import (
     parse_session_hints,
     quotes_a_reply,
 )
-from festinger.proxy.sessions.registry import SessionRegistry
-from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, build_chain
+from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, SessionRegistry, build_chain
 from festinger.proxy.transport.body import decode_body
 from festinger.world.recall import SourceText
 
@@ -117,7 +116,6 @@ def _turns_since_asked(ctx: RequestContext) -> Iterator[int]:
 
 
 def _turn_texts(ctx: RequestContext, at: int) -> Iterable[SourceText]:
-    """The texts of a turn, each with its own id."""
     turn, link = ctx.chat.turns[at], ctx.chain.links[at].hex()
     for number, saying in enumerate(() if turn.transient else turn.sayings):
         message = f"{ctx.session.id}:{link}:{number}"

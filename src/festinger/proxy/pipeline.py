@@ -24,8 +24,8 @@ from festinger.proxy.parser import RequestParser
 from festinger.proxy.protocols.messages import SkipReason
 from festinger.proxy.protocols.replies import build_reply_parser
 from festinger.proxy.request import RequestContext
-from festinger.proxy.sessions.registry import SessionRegistry
 from festinger.proxy.sessions.session import (
+    SessionRegistry,
     SessionReply,
     advance_session,
     merge_sessions,

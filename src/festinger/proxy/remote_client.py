@@ -112,7 +112,6 @@ async def open_remote(
 async def open_in_process(
     app: Any, *, space: str, agent: str, key: str | None = None, session: str = "", origin: str = ""
 ) -> AsyncIterator[AdminClient]:
-    """Open a client for an ASGI app in this process."""
     headers = _headers(key=key, session=session, origin=origin)
     async with httpx2.AsyncClient(transport=httpx2.ASGITransport(app), headers=headers, trust_env=False) as http:
         yield AdminClient(base=IN_PROCESS, http=http, space=space, agent=agent)

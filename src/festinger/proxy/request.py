@@ -22,12 +22,12 @@ from festinger.proxy.headers import (
 )
 from festinger.proxy.routes import ProxyRoute
 from festinger.proxy.transport.body import Receive
-from festinger.proxy.transport.connection import ResponseControl
+from festinger.proxy.transport.server import ResponseControl
 from festinger.settings.tree import Settings
 from festinger.store.repositories.auth import ApiKey
 
 if TYPE_CHECKING:
-    from festinger.events.event import NewEvent
+    from festinger.events.catalogue import NewEvent
     from festinger.proxy.context.place import PrefixChange
     from festinger.proxy.loops.guard import LoopGuard
     from festinger.proxy.loops.judge import LoopJudgment, LoopKey, LoopState

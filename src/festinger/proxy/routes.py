@@ -30,8 +30,6 @@ class RouteTreatment(StrEnum):
 
 
 class Framing(StrEnum):
-    """How streamed responses of a route are framed."""
-
     NDJSON = "ndjson"
     SSE = "sse"
     NONE = "none"
@@ -170,5 +168,4 @@ def find_target_fault(target: bytes) -> str | None:
 
 
 def decode_path(path: bytes) -> str:
-    """Decode the path as a server reads it."""
     return unquote_to_bytes(path).decode("utf-8", "replace") if b"%" in path else path.decode("ascii")

@@ -74,8 +74,6 @@ class TurnReader(Protocol):
 
 
 class StoredLearner:
-    """Learns into the open store."""
-
     def __init__(
         self, app: Callable[[], App | None], *, background: BackgroundTasks, reader: TurnReader | None = None
     ) -> None:
@@ -168,7 +166,6 @@ async def _wait_for_status(app: App, task: asyncio.Task[LearnStatus], seconds: f
 
 
 def message_id(said: SourceText) -> UUID:
-    """The id under which a message is captured."""
     session, link, number = (said.message or "::").rsplit(":", 2)
     return derive_part_id(session_name(SessionId(session)), link, number)
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import SpaceId
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.search import usable_embedder

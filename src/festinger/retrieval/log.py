@@ -27,7 +27,7 @@ from festinger.retrieval.query import RecallQuery, cue_hash
 from festinger.retrieval.rank import RecallHit
 from festinger.retrieval.result import RecallResult
 from festinger.retrieval.score import EvidenceThreshold
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.queries import queries_of
 
 DIGITS = 6

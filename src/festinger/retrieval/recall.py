@@ -44,7 +44,7 @@ from festinger.retrieval.score import (
     thresholds_from_profile,
 )
 from festinger.retrieval.search import EMBEDDER, describe_missing_vectors, embed_cue, search, usable_embedder
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.queries import queries_of
 
 RERANKER = "reranker"

@@ -43,7 +43,7 @@ from festinger.retrieval.candidate import (
 )
 from festinger.retrieval.query import ParsedCue, is_time_word
 from festinger.retrieval.rank import RecallHit
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.text.hygiene import is_question
 
 LABEL = ":"

@@ -26,7 +26,7 @@ from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector,
 from festinger.retrieval.deps import CorpusSize, RetrievalDeps
 from festinger.retrieval.query import ParsedCue, RecallQuery, cue_hash
 from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringContext
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of

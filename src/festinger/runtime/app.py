@@ -24,13 +24,12 @@ from festinger.events import health
 from festinger.events.outbox import Outbox
 from festinger.ids import Scope, SpaceId
 from festinger.jobs import load
-from festinger.jobs.engine import job_migrations
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import Jobs, job_migrations
 from festinger.jobs.worker import run_workers
+from festinger.llm.client import ModelRouter, ModelRouterDeps
 from festinger.llm.endpoint import Endpoint, ResolveModel
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
-from festinger.llm.router import ModelRouter, ModelRouterDeps
 from festinger.memory import health as memory_health
 from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import stats as outcomes_tally
@@ -44,7 +43,7 @@ from festinger.runtime.environment import SystemServices, home_of, master_key_of
 from festinger.runtime.erasure import register_erasure
 from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
 from festinger.runtime.lifecycle import END_SECONDS, BackgroundTasks, DeferredWrites, record_start, record_stop
-from festinger.runtime.memory import MemoryService, build_memory, close_sessions_at_exit, register_memory
+from festinger.runtime.memory import MemoryService, build_memory, close_sessions, register_memory
 from festinger.runtime.proposals import (
     DecisionService,
     InboxService,
@@ -68,10 +67,9 @@ from festinger.runtime.review.webhook import register_webhook
 from festinger.runtime.world import WorldService, build_world, register_world, start_world_sync
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
-from festinger.settings.master_key import MasterKey
+from festinger.settings.master_key import MasterKey, Vault
 from festinger.settings.sources import ConfigTableRow
 from festinger.settings.tree import LlmSettings
-from festinger.settings.vault import Vault
 from festinger.store.cache_invalidation import CacheChange, CacheListener
 from festinger.store.embedded.server import embedded_server
 from festinger.store.migration import Migration, migrate, own_migrations
@@ -158,6 +156,11 @@ class App:
 
         return self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value), resolve
 
+    def has_model(self, purpose: ModelPurpose, space: SpaceId) -> bool:
+        """Whether a model is configured, without opening it."""
+        chosen, _ = self._choose_model(purpose, ModelCaller(space=space))
+        return bool(getattr(chosen, purpose.value).strip())
+
     def model_for(self, purpose: ModelPurpose) -> Callable[[SpaceId], Awaitable[Model | None]]:
         """Return how a package gets the model of a space for this purpose."""
         return lambda space: self.model(purpose, ModelCaller(space=space))
@@ -228,7 +231,7 @@ async def open_app(
         stack.push_async_callback(record_stop, app, run)
         await _keep_true(stack, app)
         await start_world_sync(stack, app, app.world)
-        close_sessions_at_exit(stack, app, app.memory)
+        stack.push_async_callback(close_sessions, app.memory)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:
@@ -288,7 +291,6 @@ async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, pr
 
 
 async def load_config_rows(store: Store) -> list[ConfigTableRow]:
-    """Return the current rows of the config table."""
     return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
 
 

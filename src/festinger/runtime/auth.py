@@ -185,7 +185,6 @@ class LoginService:
         return session, cookie
 
     async def find(self, cookie: str) -> LoginSession | None:
-        """Return the live session of a cookie."""
         idle = timedelta(hours=self._app.settings.now.auth.session_hours)
         return await find_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
 
@@ -257,7 +256,6 @@ class SpaceDirectory:
         return found
 
     def ids(self) -> list[SpaceId]:
-        """Return every space."""
         return sorted(set(self._ids.values()))
 
     async def reload(self, _change: CacheChange | None = None) -> None:

@@ -25,7 +25,6 @@ NIGHT_LIMIT = timedelta(minutes=30)
 
 
 def build_nights(app: "App") -> NightDeps:
-    """Build the dependencies of nights."""
     return NightDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
@@ -37,7 +36,6 @@ def build_nights(app: "App") -> NightDeps:
 
 
 def register_nights(app: "App", deps: NightDeps) -> None:
-    """Register the jobs of consolidation."""
 
     async def consolidate(_run: JobRun) -> None:
         for space in app.directory.ids():
@@ -56,7 +54,6 @@ def register_nights(app: "App", deps: NightDeps) -> None:
 
 
 async def start_due_nights(app: "App", space: SpaceId, *, trigger: str, importance: float | None = None) -> None:
-    """Start a night for each agent that is due."""
     for agent in await find_due_agents(app.nights, space, importance=importance):
         with suppress(AlreadyRunning):
             await start_night(app, space, agent=agent, trigger=trigger)

@@ -66,7 +66,6 @@ class LocalServer:
 
 
 def store_fingerprint(settings: "LiveSettings") -> str:
-    """Return the fingerprint of the store that these settings name."""
     url = settings.now.database_url
     return hashlib.sha256(url.get_secret_value().encode() if url else b"").hexdigest()
 

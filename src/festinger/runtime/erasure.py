@@ -15,8 +15,7 @@ from uuid import UUID
 
 from festinger.ids import SpaceId
 from festinger.jobs.model import JobRun, Queue
-from festinger.llm.ledger import ModelCaller
-from festinger.llm.model import Model, ModelPurpose
+from festinger.llm.model import ModelPurpose
 from festinger.memory.deps import GiveBack, IsForgotten
 from festinger.memory.erasure.erase import (
     ErasureDeps,
@@ -140,10 +139,9 @@ def register_erasure(app: "App") -> None:
         await forget_message(app.world.deps, SpaceId(space), message, by="job:forget")
 
     async def make_again(_run: JobRun, *, space: str, memory: str) -> bool:
-        return await reword_from_sources(deps, SpaceId(space), UUID(memory), model_for=writer)
-
-    async def writer(space: SpaceId) -> Model | None:
-        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space))
+        return await reword_from_sources(
+            deps, SpaceId(space), UUID(memory), model_for=app.model_for(ModelPurpose.WRITE)
+        )
 
     async def give_room_back(_run: JobRun, **_ids: Any) -> None:
         await vacuum(app.store)

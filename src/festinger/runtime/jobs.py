@@ -6,12 +6,12 @@ the change; a job that is given up emits an event, in the transaction that gives
 
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from festinger.events.erase import prune_events
-from festinger.events.event import Delivery
-from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
+from festinger.events.catalogue import Delivery
+from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead, prune_events
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
 from festinger.jobs.dead_letters import prune_jobs
@@ -49,9 +49,6 @@ def register_housekeeping(app: "App") -> None:
 
         return await prune_events(app.store, app.settings.now.events, now=app.tools.clock(), report=report)
 
-    async def old_jobs(run: JobRun) -> int:
-        return await prune_jobs(app.jobs.deps, run)
-
     async def old_requests(run: JobRun) -> int:
         now, days = app.tools.clock(), app.settings.now.proxy.request_log_days
         removed = await prune_requests(app.store, before=now - timedelta(days=days))
@@ -65,7 +62,7 @@ def register_housekeeping(app: "App") -> None:
         await emit_backup_made(app, made)
 
     app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
-    app.jobs.register(PRUNE_JOBS, old_jobs, queue=Queue.SLEEP, schedule=QUIET_HOUR)
+    app.jobs.register(PRUNE_JOBS, partial(prune_jobs, app.jobs.deps), queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(PRUNE_REQUESTS, old_requests, queue=Queue.SLEEP, schedule=QUIET_HOUR)
     app.jobs.register(BACKUP, backup, queue=Queue.SLEEP, schedule="store.backup_schedule")
 

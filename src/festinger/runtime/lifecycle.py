@@ -88,13 +88,10 @@ AGAIN_SECONDS = 1.0
 
 
 class BackgroundTasks:
-    """The tasks of one app."""
-
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def start(self, work: Coroutine[Any, Any, Result]) -> asyncio.Task[Result]:
-        """Run work in the background."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -124,7 +121,6 @@ class DeferredWrites:
         self._writing: set[asyncio.Task[Any]] = set()
 
     def write(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Write in the background."""
         task = asyncio.create_task(work)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)

@@ -8,21 +8,21 @@ any change.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from cachetools import LRUCache
 
 from festinger.errors import NotFound, StoreDown, Unavailable
-from festinger.events.event import Event
-from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
+from festinger.events.catalogue import Event
+from festinger.ids import DEFAULT_AGENT, AgentId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
-from festinger.judge.model import Judgement, StatementPair, WaitingPair
 from festinger.judge.records import JudgeDeps
 from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.check import ROOM, CensorCache
@@ -95,7 +95,8 @@ def register_episodes(app: "App", room: "MemoryService") -> None:
     """Register the jobs and subscribers of episodes and censors."""
     _register_episodes(app, room)
     _register_turns(app, room)
-    _register_censors(app, room)
+    app.outbox.subscribe("censor_triggered", ESCALATE, partial(escalate_censor, room.deps), wants=is_warning)
+    app.listener.on_change(ROOM, room.watch.changed)
 
 
 def _register_episodes(app: "App", room: "MemoryService") -> None:
@@ -108,9 +109,6 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
 
     async def keep(transaction: Transaction, event: Event) -> None:
         await keep_all(transaction, [event])
-
-    async def ask(transaction: Transaction, event: Event) -> None:
-        await request_summary(deps, transaction, event)
 
     async def tie(transaction: Transaction, event: Event) -> None:
         conflict = UUID(event.payload["conflict"])
@@ -137,7 +135,7 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
                 await clear_old_messages(app.store, space, before=before)
 
     app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True, batch=keep_all)
-    app.outbox.subscribe("episode_closed", SUMMARISE, ask)
+    app.outbox.subscribe("episode_closed", SUMMARISE, partial(request_summary, deps))
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the extract must not wait behind it.
     app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
@@ -151,7 +149,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
     deps = room.deps
 
     async def learn_all_later(transaction: Transaction, events: Sequence[Event]) -> None:
-        has_model = bool(events) and await deps.writer(events[0].space) is not None
+        has_model = bool(events) and app.has_model(ModelPurpose.WRITE, events[0].space)
         said: dict[str, list[str]] = {"agent": [], "session": [], "turn": []}
         for event in events:
             where = {"agent": event.agent or DEFAULT_AGENT, "session": event.payload["session"]}
@@ -210,14 +208,6 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
     app.jobs.register(READ_TURN, read_again, queue=Queue.JUDGE, limit=WRITING_LIMIT)
 
 
-def _register_censors(app: "App", room: "MemoryService") -> None:
-    async def escalate(transaction: Transaction, event: Event) -> None:
-        await escalate_censor(room.deps, transaction, event)
-
-    app.outbox.subscribe("censor_triggered", ESCALATE, escalate, wants=is_warning)
-    app.listener.on_change(ROOM, room.watch.changed)
-
-
 def track_session(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Note a session whose episode this process keeps; past the limit, idle closing handles the oldest."""
     room.sessions[space, session] = None
@@ -228,12 +218,7 @@ def has_session(event: Event) -> bool:
     return bool(event.session)
 
 
-def close_sessions_at_exit(stack: AsyncExitStack, app: "App", room: "MemoryService") -> None:
-    """Close the episodes of this process when it ends."""
-    stack.push_async_callback(_close_all, app, room)
-
-
-async def _close_all(app: "App", room: "MemoryService") -> None:
+async def close_sessions(room: "MemoryService") -> None:
     """Close the episodes of this process. If the store is down, idle closing does it later."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
@@ -309,7 +294,6 @@ def build_judges(app: "App") -> MemoryCascade:
 
 
 def build_memory(app: "App") -> MemoryService:
-    """Build the memory service with its dependencies."""
 
     def terms(space: SpaceId) -> EffectiveMemorySettings:
         chosen = app.settings.for_space(space)
@@ -324,18 +308,6 @@ def build_memory(app: "App") -> MemoryService:
     def without_ours(text: str) -> str:
         return strip_blocks(text, BlockMarker(label=app.settings.now.proxy.label))
 
-    async def surfaced(place: Scope, turns: int) -> Collection[MemoryId]:
-        return await recently_surfaced(app.outcomes.deps, place, turns)
-
-    async def reported(space: SpaceId, memory: MemoryId) -> tuple[Any, ...]:
-        return await outcomes_of(app.outcomes.deps, space, memory)
-
-    async def retell(transaction: Transaction, space: SpaceId, memory: MemoryId) -> None:
-        await replay_outcomes(app.outcomes.deps, transaction, space, memory)
-
-    def on_read(scope: Scope, memories: Sequence[UUID]) -> None:
-        app.afterwards.write(app.outcomes.note_reads(scope, memories))
-
     judges = build_judges(app)
     deps = MemoryDeps(
         store=app.store,
@@ -347,11 +319,13 @@ def build_memory(app: "App") -> MemoryService:
         embedder=lambda: app.embedder,
         panel=judges,
         world=app.world.deps,
-        surfaced=surfaced,
-        outcomes_of=reported,
+        surfaced=lambda scope, turns: recently_surfaced(app.outcomes.deps, scope, turns),
+        outcomes_of=lambda space, memory: outcomes_of(app.outcomes.deps, space, memory),
         give_back=build_reinstate(app),
-        replay_outcomes=retell,
-        on_read=on_read,
+        replay_outcomes=lambda transaction, space, memory: replay_outcomes(
+            app.outcomes.deps, transaction, space, memory
+        ),
+        on_read=lambda scope, memories: app.afterwards.write(app.outcomes.note_reads(scope, memories)),
         ask=app.request_job,
         without_blocks=without_ours,
         stored=lambda space: app.recall.holdings.stored(space),
@@ -363,7 +337,6 @@ def build_memory(app: "App") -> MemoryService:
 
 
 def register_memory(app: "App", room: MemoryService) -> None:
-    """Register the jobs of memory and its subscriber."""
     deps = room.deps
 
     async def judge(_run: JobRun, *, space: str, memory: str) -> None:
@@ -408,13 +381,8 @@ def _register_waiting(app: "App", room: MemoryService) -> None:
 
     async def try_again(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await retry_waiting_pairs(room.judges, space, load=load, settle=settled)
-
-    async def load(space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
-        return await load_pair(room.deps, space, waiting)
-
-    async def settled(space: SpaceId, pair: StatementPair, judgement: Judgement) -> object:
-        return await apply_pair_judgement(room.deps, space, pair, judgement)
+            settle = partial(apply_pair_judgement, room.deps)
+            await retry_waiting_pairs(room.judges, space, load=partial(load_pair, room.deps), settle=settle)
 
     app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=is_pending)
     app.jobs.register(RETRY, try_again, queue=Queue.JUDGE, schedule=EACH_MINUTE, limit=JUDGING_LIMIT)

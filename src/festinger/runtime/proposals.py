@@ -10,12 +10,13 @@ repeats are one proposal; whoever called the match wrong is its cause.
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from festinger.errors import BadInput, NotFound
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.events.outbox import Wants, wants_all
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, SessionId, SpaceId, cause, read_id
 from festinger.jobs.model import JobRun, Queue
@@ -27,9 +28,9 @@ from festinger.memory.changes import find_memories
 from festinger.memory.episodes.lessons import link_decision
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import Selector
-from festinger.proposals.deps import Key, ProposalDeps, ReviewDeps
+from festinger.proposals.deps import ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
-from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, finding_to_suggestion
+from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, finding_to_suggestion
 from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
 from festinger.proposals.inbox import Sources
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
@@ -38,7 +39,7 @@ from festinger.proposals.producers import load_muted_until, load_value_scores
 from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
 from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
-from festinger.proposals.sightings.model import Suggestion, detector_producer
+from festinger.proposals.sightings.recount import Suggestion, detector_producer
 from festinger.proposals.sightings.similarity import compare_meanings
 from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
@@ -96,7 +97,6 @@ class DecisionService:
 
 
 def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
-    """Build the decision service with its dependencies."""
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
@@ -107,7 +107,6 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
 
 
 def register_decisions(app: "App", room: DecisionService) -> None:
-    """Register the jobs and subscribers of decisions."""
 
     async def think(_run: JobRun, *, space: str, proposal: str, kind: str) -> None:
         await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=VerdictKind(kind))
@@ -123,11 +122,8 @@ def register_decisions(app: "App", room: DecisionService) -> None:
         if verdict is not None:
             await link_decision(app.memory.deps, transaction, event, target="verdict", id_=verdict.id)
 
-    async def ask_to_weaken(transaction: Transaction, event: Event) -> None:
-        await propose_demotion(room.office.deps, transaction, event)
-
     app.outbox.subscribe("proposal_decided", TIE, tie, wants=has_session)
-    app.outbox.subscribe("censor_false_positive", WEAKEN, ask_to_weaken)
+    app.outbox.subscribe("censor_false_positive", WEAKEN, partial(propose_demotion, room.office.deps))
     app.jobs.register(REEVALUATE, think, queue=Queue.JUDGE)
     app.jobs.register(TAKE_UP, take_up_everywhere, schedule=EACH_MINUTE)
 
@@ -176,13 +172,6 @@ class InboxService:
 
 
 def build_inbox(app: "App") -> InboxService:
-    """Build the inbox service with its dependencies."""
-
-    async def worth(transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
-        return await load_value_scores(deps, transaction, space)
-
-    async def muted(transaction: Transaction, space: SpaceId, key: Key) -> datetime | None:
-        return await load_muted_until(deps, transaction, space, key)
 
     deps = ProposalDeps(
         store=app.store,
@@ -191,8 +180,8 @@ def build_inbox(app: "App") -> InboxService:
         new_id=app.tools.new_id,
         terms=lambda space: app.settings.for_space(space).proposals,
         ask=app.request_job,
-        values=worth,
-        muted_until=muted,
+        values=lambda transaction, space: load_value_scores(deps, transaction, space),
+        muted_until=lambda transaction, space, key: load_muted_until(deps, transaction, space, key),
         judges=app.memory.judges,
         embedder=lambda: app.embedder,
     )
@@ -200,7 +189,6 @@ def build_inbox(app: "App") -> InboxService:
 
 
 def register_inbox(app: "App", room: InboxService) -> None:
-    """Register the jobs of the inbox."""
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -267,7 +255,6 @@ def _listener(app: "App", deps: ProposalDeps) -> Callable[..., None]:
 
 
 def is_detector_enabled(deps: ProposalDeps, space: SpaceId, name: DetectorName) -> bool:
-    """Whether a detector is enabled in a space."""
     return bool(getattr(deps.terms(space).detectors, name.value).enabled)
 
 
@@ -294,7 +281,6 @@ REFLECTING_LIMIT = timedelta(minutes=10)
 
 
 def register_reflection(app: "App", deps: ProposalDeps) -> None:
-    """Register the reflection job and its subscriber."""
     mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=app.model_for(ModelPurpose.WRITE))
 
     async def look_back(_run: JobRun, *, space: str, episode: str) -> int:
@@ -302,8 +288,5 @@ def register_reflection(app: "App", deps: ProposalDeps) -> None:
             return len(await reflect(mirror, SpaceId(space), UUID(episode)))
         return 0
 
-    async def ask(transaction: Transaction, event: Event) -> None:
-        await enqueue_reflection(deps, transaction, event)
-
-    app.outbox.subscribe("episode_closed", REFLECT, ask)
+    app.outbox.subscribe("episode_closed", REFLECT, partial(enqueue_reflection, deps))
     app.jobs.register(REFLECT, look_back, queue=Queue.JUDGE, limit=REFLECTING_LIMIT, low_value=True)

@@ -166,7 +166,6 @@ class LastClientModel:
     """As `provider:model@address`; empty if none was seen."""
 
     def note(self, *, provider: str, model: str, address: str) -> None:
-        """Note that a client uses this model at this address."""
         if model and is_own_model(model, address):
             self.setting = f"{provider}:{model}@{address}"
 

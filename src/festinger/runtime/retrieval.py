@@ -13,7 +13,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import FestingerError
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult
@@ -59,7 +59,6 @@ class RecallService:
 
 
 def build_recall(app: "App") -> RecallService:
-    """Build the recall service with its dependencies."""
 
     def terms(space: SpaceId) -> RetrievalConfig:
         chosen = app.settings.for_space(space)
@@ -93,7 +92,6 @@ def build_recall(app: "App") -> RecallService:
 
 
 def register_recall(app: "App", room: RecallService) -> None:
-    """Register the jobs of retrieval and its subscribers."""
     deps = room.deps
 
     async def count(_run: JobRun) -> None:
@@ -114,14 +112,11 @@ def register_recall(app: "App", room: RecallService) -> None:
         for space in app.directory.ids():
             await prune_recalls(deps, space)
 
-    async def learn(transaction: Transaction, event: Event) -> None:
-        await note_outcome(transaction, event)
-
     app.jobs.register(COUNT_WORDS, count, queue=Queue.INDEX, schedule=EACH_MINUTE)
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=RECALLS_NIGHTLY)
-    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, learn)
+    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, note_outcome)
 
 
 async def _index_vectors(app: "App", room: RecallService) -> None:
@@ -188,7 +183,6 @@ class OutcomesService:
 
 
 def build_outcomes(app: "App") -> OutcomesService:
-    """Build the outcomes service with its dependencies."""
     deps = OutcomeDeps(
         store=app.store,
         outbox=app.outbox,
@@ -202,7 +196,6 @@ def build_outcomes(app: "App") -> OutcomesService:
 
 
 def register_outcomes(app: "App", room: OutcomesService) -> None:
-    """Register the jobs and subscribers of outcomes."""
     deps = room.deps
 
     async def expire_everywhere(run: JobRun) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import hmac
 import shutil
 import stat
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,11 +21,12 @@ from uuid import UUID
 
 import structlog
 
+from festinger.clock import backoff_delays
 from festinger.embedding.health import check_embedder, check_reranker
 from festinger.errors import FestingerError, StoreDown
 from festinger.events.health import check_events
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Scope, SpaceId
-from festinger.jobs.health import check_jobs
+from festinger.jobs.dead_letters import check_jobs
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
@@ -48,7 +49,6 @@ MEGABYTE = 2**20
 
 
 async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
-    """Run every check of an open app."""
     now = app.tools.clock()
     checks = [
         *check_settings(app.settings),
@@ -126,7 +126,6 @@ def _private(name: str, path: Path) -> Check:
 
 
 def check_disk(settings: LiveSettings, home: Path) -> Check:
-    """Check that the disk of the home has room."""
     place = next(parent for parent in (home, *home.parents) if parent.exists())
     free = shutil.disk_usage(place).free // MEGABYTE
     limits = settings.now.store
@@ -249,14 +248,6 @@ async def null_checks() -> Sequence[Check]:
     return ()
 
 
-def retry_delays() -> Iterator[float]:
-    """Yield the seconds to wait before each retry."""
-    pause = FIRST_PAUSE
-    while True:
-        yield pause
-        pause = min(pause * 2, LONGEST_PAUSE)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpCaller:
     """Who an MCP client speaks for; the key was checked."""
@@ -343,7 +334,6 @@ class Supervisor:
         return self.app.directory.find(name)
 
     async def checks(self, *, ask_models: bool = False) -> list[Check]:
-        """Run all checks."""
         if self.app is None:
             own = checks_without_store(self.settings, home_of(self.settings), self.problem)
         else:
@@ -361,7 +351,7 @@ class Supervisor:
 
     async def keep(self) -> None:
         """Open the app and hold it until `stop`; after a failure, try again."""
-        waits = retry_delays()
+        waits = backoff_delays(FIRST_PAUSE, LONGEST_PAUSE)
         while not self._stop.is_set():
             self.problem = await self._attempt()
             if self.problem is None or self._stop.is_set():

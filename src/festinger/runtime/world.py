@@ -99,12 +99,10 @@ class WorldService:
         await reinstate_source(self.deps, transaction, space, kept)
 
     async def write_counts(self) -> int:
-        """Write the counts that are still in memory."""
         return await flush_all_counts(self.deps, self.encounters, self.worlds.find)
 
 
 def build_world(app: "App") -> WorldService:
-    """Build the world service with its dependencies."""
     worlds = WorldCache(
         app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
     )
@@ -114,9 +112,6 @@ def build_world(app: "App") -> WorldService:
     ) -> None:
         lock = f"{WRITE_CONCEPT}:{space}:{concept}"
         await app.jobs.defer(transaction, WRITE_CONCEPT, lock=lock, at=at, space=space, concept=concept, tries=tries)
-
-    async def has_writer(space: SpaceId) -> bool:
-        return await app.model(ModelPurpose.WRITE, ModelCaller(space=space)) is not None
 
     async def ask_to_learn(transaction: Transaction, space: SpaceId, message: str) -> None:
         await app.jobs.defer(transaction, WRITE_CLAIMS, lock=f"{WRITE_CLAIMS}:{space}", space=space, message=message)
@@ -137,7 +132,7 @@ def build_world(app: "App") -> WorldService:
         terms=lambda space: app.settings.for_space(space).world,
         is_common=is_common,
         ask_to_write=ask_to_write,
-        has_writer=has_writer,
+        has_writer=lambda space: app.has_model(ModelPurpose.WRITE, space),
         ask_to_learn=ask_to_learn,
         follow=worlds.follow,
         settle_memory=settle_memory,
@@ -150,7 +145,6 @@ def build_world(app: "App") -> WorldService:
 
 
 def register_world(app: "App", room: WorldService) -> None:
-    """Register the jobs of the world."""
 
     async def write_concept(run: JobRun, *, space: str, concept: int, tries: int) -> int:
         return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)

@@ -67,7 +67,6 @@ async def add_space(app: App, name: str) -> Space:
 
 
 async def change_space_name(app: App, space: Space, name: str) -> Space:
-    """Rename a space."""
     async with app.store.transaction() as transaction:
         renamed = await rename_space(transaction, space.id, name=name)
         await _count(transaction)

@@ -115,7 +115,6 @@ def build_block(
 
 @lru_cache(maxsize=16)
 def format_label(label: str) -> str:
-    """Format the label as it appears in a block."""
     return sanitize_line(label).strip()
 
 

@@ -12,7 +12,6 @@ from uuid import UUID
 
 from pydantic import SecretStr
 
-from festinger.embedding.calibration import CalibrationTargets
 from festinger.embedding.embedder import Embedder
 from festinger.embedding.profiles import FILE, EmbedderProfile, measured_profiles, save_profile
 from festinger.embedding.registry import open_embedder
@@ -20,6 +19,7 @@ from festinger.errors import ProviderRefused
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.calibration import (
     Calibration,
+    CalibrationTargets,
     Example,
     Report,
     apply_calibration,
@@ -74,7 +74,6 @@ async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResu
 
 
 def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
-    """Return the purposes that use this model."""
     chosen = app.settings.for_space(space).llm
     return [purpose for purpose in ModelPurpose if getattr(chosen, purpose.value) == str(model)]
 

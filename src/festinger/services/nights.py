@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from festinger.consolidation.apply import undo_night as take_back
-from festinger.consolidation.night import SHARED, Night, NightStep, Q, begin_night, night_from_row
-from festinger.consolidation.report import report_night
+from festinger.consolidation.night import SHARED, Night, NightStep, Q, begin_night, night_from_row, report_night
 from festinger.consolidation.run import Report
 from festinger.consolidation.run import run_night as run_to_end
 from festinger.errors import BadInput

@@ -15,7 +15,7 @@ from festinger.clock import read_moment
 from festinger.errors import BadInput
 from festinger.ids import Cause, SpaceId, pick, prefix
 from festinger.proposals import pairs as suggested
-from festinger.proposals.deps import ProposalDeps, ReviewDeps
+from festinger.proposals.deps import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, ProposalDeps, ReviewDeps, effect_for
 from festinger.proposals.gate import InboxStatus
 from festinger.proposals.health import proposal_stats
 from festinger.proposals.inbox import (
@@ -45,11 +45,10 @@ from festinger.proposals.pairs import list_muted_producers, list_suggested_pairs
 from festinger.proposals.producers import is_still_recurring, load_promotion_rate
 from festinger.proposals.promotion import load_inbox_capacity, promote
 from festinger.proposals.sightings.intake import record_sighting
-from festinger.proposals.sightings.model import API, SightingResult, Suggestion
+from festinger.proposals.sightings.recount import API, SightingResult, Suggestion
 from festinger.proposals.verdicts import reviewers
 from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide, decide_many
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview, effect_for
 from festinger.proposals.verdicts.propose import preview_effect, propose, rebuild_proposal
 from festinger.proposals.verdicts.reviewers import build_not_authorised, require_reviewer
 from festinger.proposals.verdicts.tasks import TaskState, close_task, list_tasks
@@ -68,8 +67,6 @@ MOST_LOOKED_AT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictDetails:
-    """What comes with a verdict."""
-
     note: str = ""
     of: str = ""
     """The proposal that this one duplicates, by its id or a prefix of it."""
@@ -133,7 +130,6 @@ class ReviewService:
         ]
 
     async def find(self, text: str) -> ProposalId:
-        """Find the proposal by an id or a prefix of it."""
         return await resolve_proposal_id(self._deps, self.space, text)
 
     async def card(self, id_: UUID) -> Document:
@@ -219,7 +215,6 @@ class ReviewService:
         return await self.card(id_)
 
     async def lift(self, producer: str, category: str) -> Document:
-        """Unmute a producer."""
         released = await unmute_producer(self._deps, self.space, (producer, category), author=self.author)
         return {"producer": producer, "category": category, "released": released}
 
@@ -228,7 +223,6 @@ class ReviewService:
         return [_shown({name: _plain(value) for name, value in row.items()}) for row in rows]
 
     async def decide_pair(self, id_: UUID, *, accept: bool) -> Document:
-        """Decide whether two proposals are one."""
         by = await self._reviewer()
         if not accept:
             await suggested.decline_pair(self._deps, self.space, id_, by=by)

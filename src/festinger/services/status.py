@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from festinger.clock import iso
-from festinger.events.event import Event
-from festinger.events.feed import FeedGap, follow_feed, start_sequence
+from festinger.events.catalogue import Event
 from festinger.events.health import dead_deliveries, subscriber_lags
+from festinger.events.outbox import FeedGap, follow_feed, start_sequence
 from festinger.ids import EventId, SpaceId
 from festinger.jobs.dead_letters import JobState, list_jobs
 from festinger.jobs.load import read_backlog

@@ -1,4 +1,11 @@
-"""Declares the settings of the world, the memory, its judges and episodes."""
+"""Declares the settings of the world, the memory, its judges and episodes.
+
+Declares the settings of consolidation.
+
+Declares the settings for how use and outcomes change a memory.
+
+Declares the settings of recall.
+"""
 
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -140,7 +147,6 @@ class MemorySettings(SettingsSection):
 
     @property
     def trusts(self) -> dict[str, float]:
-        """The trust in each origin."""
         return {origin: float(number) for origin, number in (line.split() for line in self.trust)}
 
 
@@ -176,3 +182,184 @@ class EpisodesSettings(SettingsSection):
     keep_raw_days: int = setting_field(
         0, "Days that the words of an episode are kept; 0 for ever.", per_space=True, ge=0, le=36_500
     )
+
+
+CeilingName = Literal["goal_share", "two_gates", "breaker", "rate_limit"]
+
+
+class ConsolidationSettings(SettingsSection):
+    schedule: Cron = setting_field(
+        "7 * * * *", "Cron line of nightly runs; one happens only if something is new.", allowed=CRON_WORDS
+    )
+    importance: float = setting_field(
+        50, "Importance of what is new from which a run does not wait for its time.", per_space=True, ge=1, le=1_000_000
+    )
+    max_calls: int = setting_field(50, "Calls of a model in one run.", per_space=True, ge=0, le=10_000)
+    max_seconds: int = setting_field(
+        300, "Seconds after which a run begins nothing new.", per_space=True, ge=1, le=86_400
+    )
+    max_new: int = setting_field(20, "Memories that one run makes.", per_space=True, ge=0, le=1000)
+    derived_share: float = setting_field(
+        0.2, "Share of insights and narratives in what is active, at most.", per_space=True, ge=0, le=1
+    )
+    shadow: tuple[CeilingName, ...] = setting_field(
+        (), "Safety ceilings that only log what they would have stopped.", per_space=True
+    )
+    enforce: tuple[CeilingName, ...] = setting_field(
+        (), "Safety ceilings that stop changes from the first night on.", per_space=True
+    )
+    trust_level: int = setting_field(
+        2, "How far agents are trusted; from 3 on they promote to identity without asking.", per_space=True, ge=0, le=5
+    )
+
+
+class OutcomesSettings(SettingsSection):
+    acted_confidence_signal: float = setting_field(
+        0.9, "Confidence signal of a memory that was acted on.", per_space=True, ge=0, le=1
+    )
+    contradicted_confidence_signal: float = setting_field(
+        0.1, "Confidence signal of a memory that was contradicted.", per_space=True, ge=0, le=1
+    )
+    acted_cycle_strengthen_factor: float = setting_field(
+        1.2, "Factor on the cycles of a memory that was acted on.", per_space=True, ge=1, le=10
+    )
+    dismissed_cycle_weaken_factor: float = setting_field(
+        0.8, "Factor on the cycles of a memory that was dismissed.", per_space=True, ge=0, le=1
+    )
+    contradicted_cycle_weaken_factor: float = setting_field(
+        0.5, "Factor on the cycles of a memory that was contradicted.", per_space=True, ge=0, le=1
+    )
+    auto_discharge_confidence_threshold: float = setting_field(
+        0.1, "Confidence below which a contradiction ends the urgency of a memory.", per_space=True, ge=0, le=1
+    )
+    discharge: Literal["effective", "upstream"] = setting_field(
+        "effective", "Whether the fifth contradiction ends urgency too, or only the threshold.", per_space=True
+    )
+    initial_confidence: float = setting_field(
+        0.5, "Confidence that a memory starts with.", per_space=True, ge=0.001, le=0.999
+    )
+    confidence_evidence_cap: int = setting_field(
+        20, "Signals after which each further one moves confidence alike.", per_space=True, ge=1, le=10_000
+    )
+    decay_rate: float = setting_field(
+        0.1, "How fast the strength of a memory falls with time.", per_space=True, ge=0, le=2
+    )
+    decay_confidence_modulation_strength: float = setting_field(
+        0.5, "How much confidence slows that fall; 0 for not at all.", per_space=True, ge=0, le=2
+    )
+    pl_auto_resolve_acted: float = setting_field(
+        0.1, "Error of a prediction whose memory was acted on.", per_space=True, ge=0, le=1
+    )
+    pl_auto_resolve_used: float = setting_field(
+        0.3, "Error of a prediction whose memory was used.", per_space=True, ge=0, le=1
+    )
+    pl_auto_resolve_dismissed: float = setting_field(
+        0.5, "Error of a prediction whose memory was dismissed.", per_space=True, ge=0, le=1
+    )
+    pl_auto_resolve_contradicted: float = setting_field(
+        0.9, "Error of a prediction whose memory was contradicted.", per_space=True, ge=0, le=1
+    )
+    pl_confidence_error_threshold: float = setting_field(
+        0.7, "Error of a prediction above which confidence falls.", per_space=True, ge=0, le=1
+    )
+    pl_confidence_low_signal: float = setting_field(
+        0.2, "Confidence signal of such an error.", per_space=True, ge=0, le=1
+    )
+    proposal_ttl_s: int = setting_field(
+        3600, "Seconds after which what was surfaced expires unanswered.", per_space=True, ge=60, le=604_800
+    )
+    staged_ttl_s: int = setting_field(
+        86_400, "Seconds that a read waits for an outcome.", per_space=True, ge=60, le=2_592_000
+    )
+    access_log: int = setting_field(100, "Times of access that a memory keeps.", per_space=True, ge=1, le=1000)
+    weight_acted: float = setting_field(1.0, "What acting on a memory adds to its weight.", per_space=True, ge=0, le=10)
+    weight_contradicted: float = setting_field(
+        0.5, "What contradicting a memory adds against its weight.", per_space=True, ge=0, le=10
+    )
+    self_weight: float = setting_field(
+        0.5, "What a model's report on itself weighs at most.", per_space=True, ge=0, le=0.5
+    )
+    inferred_weight: float = setting_field(
+        0.25, "What an inferred outcome weighs at most.", per_space=True, ge=0, le=0.5
+    )
+    passive_span: float = setting_field(
+        0.10, "How far outcomes that nobody reported on purpose move confidence.", per_space=True, ge=0, le=0.5
+    )
+    max_per_cause: int = setting_field(
+        10, "Outcomes of one memory and cause that count.", per_space=True, ge=1, le=1000
+    )
+    infer: bool = setting_field(True, "Whether outcomes are read from what was said.", per_space=True)
+
+
+GOOD = {
+    "acted_confidence_signal": (0.5, 1.0),
+    "contradicted_confidence_signal": (0.05, 0.3),
+    "acted_cycle_strengthen_factor": (1.0, 2.0),
+    "dismissed_cycle_weaken_factor": (0.3, 1.0),
+    "contradicted_cycle_weaken_factor": (0.3, 0.8),
+    "auto_discharge_confidence_threshold": (0.05, 0.3),
+    "confidence_evidence_cap": (10, 100),
+    "decay_rate": (0.05, 0.5),
+    "decay_confidence_modulation_strength": (0.3, 0.7),
+}
+"""Ranges in which the arithmetic was tested; values beyond are allowed, and `doctor` reports them."""
+
+
+class RetrievalSettings(SettingsSection):
+    fusion: Literal["scores", "rrf"] = setting_field(
+        "scores", "Whether matches by words and by meaning are joined by score or by rank.", per_space=True
+    )
+    rrf_k: int = setting_field(60, "What is added to a rank before it is divided by.", per_space=True, ge=1, le=1000)
+    arm_size: int = setting_field(50, "Best of each way of searching that are looked at.", per_space=True, ge=1, le=500)
+    words_share: float = setting_field(
+        0.5, "Share of words in a match; the rest is meaning.", per_space=True, ge=0, le=1
+    )
+    bm25_k1: float = setting_field(1.2, "How soon a repeated word stops counting.", per_space=True, ge=0, le=10)
+    bm25_b: float = setting_field(0.75, "How much long texts are held back.", per_space=True, ge=0, le=1)
+    words_pool: int = setting_field(
+        1000, "Texts that share rare words and are looked at closely.", per_space=True, ge=50, le=100_000
+    )
+    context_weight: float = setting_field(
+        0.4, "What a word counts that stands only beside what was said.", per_space=True, ge=0, le=1
+    )
+    recency_half_life_days: float = setting_field(
+        7, "Days after which what was not read counts half as fresh.", per_space=True, ge=0.01, le=3650
+    )
+    prior_share: float = setting_field(
+        0.15, "Share of freshness and weight in a score; the rest is the match.", per_space=True, ge=0, le=1
+    )
+    person_bonus: float = setting_field(0.2, "What is added for what a person said.", per_space=True, ge=0, le=1)
+    speaker_bonus: float = setting_field(
+        0.2, "What is added for what the one said themselves who is asked about.", per_space=True, ge=0, le=1
+    )
+    substance: bool = setting_field(
+        True, "Whether turns that tell little, being short, long or a question, stand behind.", per_space=True
+    )
+    helped_max: float = setting_field(
+        0.25, "What outcomes with such a question add or take at most.", per_space=True, ge=0, le=1
+    )
+    newer_first: bool = setting_field(
+        True, "Whether the newer of two that say different things of the same comes first.", per_space=True
+    )
+    newer_first_window: float = setting_field(
+        0.30, "How near their scores must lie for that.", per_space=True, ge=0, le=1
+    )
+    index_tool_turns: bool = setting_field(False, "Whether what tools gave is searched too.", per_space=True)
+    rerank_top: int = setting_field(20, "Hits that a reranker reads.", per_space=True, ge=1, le=50)
+    rerank_share: float = setting_field(0.6, "Share of the reranker in a score.", per_space=True, ge=0, le=1)
+    partners: int = setting_field(50, "Memories at most that one is remembered with.", per_space=True, ge=1, le=1000)
+    partners_top: int = setting_field(3, "Partners that one leads on to.", per_space=True, ge=1, le=50)
+    co_access_full: int = setting_field(
+        20, "Times together from which two belong together wholly.", per_space=True, ge=1, le=10_000
+    )
+    co_access_half_life_days: float = setting_field(
+        30, "Days after which having come together counts half.", per_space=True, ge=0.01, le=36_500
+    )
+    dormant_below: float = setting_field(
+        0.125, "Center of a weight below which a memory sleeps.", per_space=True, ge=0, le=1
+    )
+    dormant_kinds: tuple[str, ...] = setting_field(
+        ("episodic", "reflection", "narrative", "tension", "insight"), "Kinds that may sleep.", per_space=True
+    )
+    abstain: bool = setting_field(True, "Whether nothing is told where nothing is relevant.", per_space=True)
+    keep_recalls_days: int = setting_field(30, "Days that recalls are kept.", per_space=True, ge=1, le=3650)

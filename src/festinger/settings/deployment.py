@@ -50,7 +50,6 @@ class Deployment:
 def current_deployment(
     *, config: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Deployment:
-    """Return the deployment of this process."""
     return Deployment(
         environment=dict(os.environ if environ is None else environ),
         folder=Path.cwd(),

@@ -72,7 +72,6 @@ class SettingKey:
 
     @property
     def variable(self) -> str:
-        """Its environment variable."""
         return "FESTINGER_" + self.name.replace(".", "__").upper()
 
     @property
@@ -134,7 +133,6 @@ def shorten(raw: Raw) -> str:
 
 
 def value_at(tree: BaseModel, name: str) -> Any:
-    """Return the value of a tree at a full name."""
     found: Any = tree
     for part in name.split("."):
         found = getattr(found, part)

@@ -122,7 +122,6 @@ def diff_snapshots(old: SettingsSnapshot, new: SettingsSnapshot) -> tuple[Settin
 
 
 def changes_awaiting_restart(snapshot: SettingsSnapshot) -> tuple[SettingChange, ...]:
-    """Return the changes that wait for a restart."""
     started = LoadedSettings(tree=snapshot.started)
     return tuple(_differences(started, snapshot.wanted, [key for key in KEYS.values() if key.restart]))
 

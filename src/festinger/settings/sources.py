@@ -65,7 +65,6 @@ def read_settings_file(path: Path) -> tuple[FileEntry, ...]:
 
 
 def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
-    """Return the entries of a file with this content."""
     if len(content) > MAX_BYTES:
         raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
     try:
@@ -214,8 +213,6 @@ DEFAULT = SettingSource(kind=SourceKind.DEFAULT)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedValue:
-    """A value that a source gives to a key."""
-
     value: Any
     source: SettingSource
 
@@ -226,8 +223,6 @@ Layer = Mapping[str, SourcedValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigTableRow:
-    """A row of the config table."""
-
     space: SpaceId
     key: str
     value: str
@@ -316,7 +311,6 @@ def _check_section(entry: FileEntry, source: SettingSource) -> None:
 
 
 def from_rows(rows: Iterable[ConfigTableRow], *, space: SpaceId = EVERY_SPACE) -> Layer:
-    """Return the values of the config table for a space, or for all of them."""
     return {name: value for row in rows if row.space == space for name, value in [from_row(row)]}
 
 

@@ -10,11 +10,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, model_validator
 
-from festinger.settings.beliefs import EpisodesSettings, JudgeSettings, MemorySettings, WorldSettings
-from festinger.settings.consolidation import ConsolidationSettings
-from festinger.settings.outcomes import OutcomesSettings
+from festinger.settings.beliefs import (
+    ConsolidationSettings,
+    EpisodesSettings,
+    JudgeSettings,
+    MemorySettings,
+    OutcomesSettings,
+    RetrievalSettings,
+    WorldSettings,
+)
 from festinger.settings.proposals import ProposalsSettings
-from festinger.settings.retrieval import RetrievalSettings
 from festinger.settings.section import CRON_WORDS, MODEL_WORDS, URL_WORDS, Cron, HttpUrl, SettingsSection, setting_field
 
 

@@ -19,11 +19,12 @@ import orjson
 import structlog
 from cachetools import LRUCache
 
+from festinger.clock import backoff_delays
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import CACHE_RELOADS, DEGRADED
-from festinger.store.connection import Connection, backoff_delays, cancel_tasks
+from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, Connection, cancel_tasks
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 
@@ -56,7 +57,6 @@ async def bump_version(transaction: Transaction, *, space: SpaceId, room: str) -
 
 
 async def load_cache_versions(store: Store) -> Mapping[CacheScope, int]:
-    """Return the current version of every scope."""
     rows = await store.all(Q["cache_versions"])
     return {CacheScope(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
 
@@ -144,14 +144,14 @@ class CacheListener:
             await self._moved.wait_for(lambda: self._seen.get(change.what, GONE) >= change.version)
 
     async def _hear_for_ever(self) -> None:
-        pause = backoff_delays()
+        pause = backoff_delays(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:
                 await self._hear()
                 await asyncio.sleep(DEAF_SECONDS)
             except StoreDown as error:
                 if self.hearing is ListenerState.LISTENING:
-                    pause = backoff_delays()
+                    pause = backoff_delays(FIRST_PAUSE, LONGEST_PAUSE)
                 self.hearing = ListenerState.LOST
                 log.warning("listening lost", error=error.message)
                 await asyncio.sleep(next(pause))

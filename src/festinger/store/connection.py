@@ -27,6 +27,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
 from psycopg.waiting import wait_async
 
+from festinger.clock import backoff_delays
 from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.observability.metrics import STORE_ERRORS, STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
@@ -46,14 +47,6 @@ PREPARE_AFTER = 5
 """Uses of a statement on one connection after which the server keeps its plan."""
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
-
-
-def backoff_delays() -> Iterator[float]:
-    """Yield the seconds to wait before each retry; they double up to a maximum and never end."""
-    pause = FIRST_PAUSE
-    while True:
-        yield pause
-        pause = min(pause * 2, LONGEST_PAUSE)
 
 
 class DatabaseConnector:
@@ -95,7 +88,7 @@ class DatabaseConnector:
 
     async def redial(self) -> Connection:
         """Try until the database answers; give up only when the store closes."""
-        for pause in backoff_delays():
+        for pause in backoff_delays(FIRST_PAUSE, LONGEST_PAUSE):
             try:
                 return await self.dial()
             except psycopg.OperationalError:

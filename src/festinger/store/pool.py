@@ -84,7 +84,6 @@ class Transaction:
         self._deadline = limit + GRACE_SECONDS
 
     async def all(self, query: Query, **parameters: Any) -> list[DictRow]:
-        """Return all rows."""
         cursor = await self._execute(query, parameters)
         return await cursor.fetchall()
 

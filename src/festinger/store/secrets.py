@@ -17,14 +17,16 @@ from festinger.settings.master_key import (
     VARIABLE,
     Entropy,
     MasterKey,
+    SecretLocation,
+    Vault,
     discard_next,
+    key_id,
     new_key,
     next_file,
     promote_next,
     read_key,
     write_key,
 )
-from festinger.settings.vault import SecretLocation, Vault, key_id
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query, queries_of
 

@@ -127,7 +127,6 @@ async def ensure_index(
 
 
 async def drop_index(store: Store, table: str, model: VectorModel) -> None:
-    """Drop the index of a model whose vectors are gone."""
     async with store.apart() as connection:
         await connection.execute(_placed(Q["drop_vector_index"], index=index_name(table, model)).encode())
 

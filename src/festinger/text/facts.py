@@ -33,7 +33,6 @@ class FactTriple:
 
 
 def parse_fact(line: str) -> FactTriple:
-    """Parse the fact that a line states."""
     if len(line) > LONGEST:
         raise BadFact(f"A fact has at most {LONGEST} characters; this one has {len(line)}.", hint=GRAMMAR)
     flags = list(_FLAG.finditer(line))
@@ -52,7 +51,6 @@ def parse_fact(line: str) -> FactTriple:
 
 
 def format_fact(fact: FactTriple) -> str:
-    """Format a fact as a line."""
     line = f"{fact.concept} {'-isa' if fact.is_isa else '-ispart'} {fact.parent}"
     if fact.dimension == _default_dimension(fact.is_isa):
         return line

@@ -121,7 +121,6 @@ def combining_marks() -> str:
 
 
 def is_mark(character: str) -> bool:
-    """Whether a character is a combining mark."""
     return unicodedata.category(character).startswith("M")
 
 

@@ -47,7 +47,6 @@ def is_prose(rule: str) -> bool:
 
 
 def escape_pattern(text: str) -> str:
-    """Return the pattern that matches exactly this text."""
     return str(re2.escape(text))
 
 
@@ -99,7 +98,6 @@ class PatternSet(Generic[K]):
     _together: "re2.Set | None" = field(repr=False, compare=False)
 
     def strikes(self, text: str) -> dict[K, PatternMatch]:
-        """Return which patterns match, and where first."""
         if not self.keys:
             return {}
         data = text.encode("utf-8", "replace")

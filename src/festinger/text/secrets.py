@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import re2
@@ -181,8 +182,6 @@ Claim = Callable[["SecretMatch"], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretKind:
-    """One kind of secret."""
-
     name: str
     anchors: tuple[bytes, ...]
     pattern: Any
@@ -239,8 +238,16 @@ _KEY_NAMES = (
 _SETS = r"[\"']?\s{0,4}(?::=|=>|=|:)\s{0,4}"
 _VALUE = r"(?P<secret>\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"'`,;&<>(){}|]{1,300})"
 
+
+def _listed_kinds() -> Iterator[SecretKind]:
+    """The kinds that are known by their shape alone: keys of providers, clouds and services."""
+    for line in Path(__file__).with_name("secret_kinds.txt").read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            name, anchors, pattern = line.split(" | ", 2)
+            yield build_secret_kind(name, anchors, pattern)
+
+
 SECRETS = build_secret_table(
-    # keys in blocks
     build_secret_kind(
         "private_key", "-----begin", rf"-----BEGIN [A-Z0-9 ]{{0,40}}{_BLOCK}[\s\S]*?-----END [A-Z0-9 ]{{0,40}}{_BLOCK}"
     ),
@@ -251,81 +258,10 @@ SECRETS = build_secret_table(
     build_secret_kind(
         "putty_key", "private-lines", r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/]{64}\s+)*[A-Za-z0-9+/=]{16,64})"
     ),
-    build_secret_kind("age_key", "age-secret-key-", r"AGE-SECRET-KEY-1[A-Z0-9]{40,}"),
-    # model providers
-    build_secret_kind("anthropic_key", "sk-ant-", r"\bsk-ant-[A-Za-z0-9_-]{16,}"),
-    build_secret_kind("openrouter_key", "sk-or-", r"\bsk-or-[A-Za-z0-9_-]{16,}"),
-    build_secret_kind("openai_key", "sk-", r"\bsk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{32,})"),
-    build_secret_kind("google_key", "aiza", r"\bAIza[A-Za-z0-9_-]{35,}"),
-    build_secret_kind("groq_key", "gsk_", r"\bgsk_[A-Za-z0-9]{32,}"),
-    build_secret_kind("huggingface_token", "hf_", r"\bhf_[A-Za-z0-9]{30,}"),
-    build_secret_kind("perplexity_key", "pplx-", r"\bpplx-[A-Za-z0-9]{32,}"),
-    build_secret_kind("replicate_token", "r8_", r"\br8_[A-Za-z0-9]{30,}"),
-    build_secret_kind("xai_key", "xai-", r"\bxai-[A-Za-z0-9]{40,}"),
-    # clouds
-    build_secret_kind("aws_access_key", "akia asia abia acca", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b"),
-    build_secret_kind(
-        "azure_key",
-        "accountkey= sharedaccesskey=",
-        r"(?i)\b(?:Account|SharedAccess)Key=(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
-    ),
-    build_secret_kind("azure_signature", "sig=", r"[?&;]sig=(?P<secret>[A-Za-z0-9%+/=_-]{32,})"),
-    build_secret_kind(
-        "google_oauth",
-        "ya29. gocspx- 1//0",
-        r"\bya29\.[A-Za-z0-9_-]{20,}|\bGOCSPX-[A-Za-z0-9_-]{20,}|\b1//0[A-Za-z0-9_-]{30,}",
-    ),
-    build_secret_kind("digitalocean_token", "_v1_", r"\bdo[opr]_v1_[0-9a-f]{40,}"),
-    build_secret_kind("databricks_token", "dapi", r"\bdapi[0-9a-f]{32}(?:-\d)?\b"),
-    build_secret_kind("vault_token", "hvs. hvb. hvr.", r"\bhv[sbr]\.[A-Za-z0-9_-]{20,}"),
-    # code and packages
-    build_secret_kind(
-        "github_token",
-        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-        r"\bgh[pousr]_[A-Za-z0-9]{30,}|\bgithub_pat_[A-Za-z0-9_]{30,}",
-    ),
-    build_secret_kind(
-        "gitlab_token",
-        "glpat- gldt- glrt- glptt- glcbt- glsoat-",
-        r"\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_.-]{20,}",
-    ),
-    build_secret_kind("npm_token", "npm_", r"\bnpm_[A-Za-z0-9]{30,}"),
-    build_secret_kind("pypi_token", "pypi-ag", r"\bpypi-Ag[A-Za-z0-9_-]{40,}"),
-    build_secret_kind("docker_token", "dckr_", r"\bdckr_[a-z]{3}_[A-Za-z0-9_-]{20,}"),
-    build_secret_kind("atlassian_token", "atatt3", r"\bATATT3[A-Za-z0-9_=-]{40,}"),
-    build_secret_kind("postman_key", "pmak-", r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
-    # services
-    build_secret_kind(
-        "slack_token", "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", r"\b(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"
-    ),
-    build_secret_kind(
-        "slack_webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/_-]{20,})"
-    ),
-    build_secret_kind(
-        "discord_webhook", "/api/webhooks/", r"discord(?:app)?\.com/api/webhooks/(?P<secret>\d+/[A-Za-z0-9_-]{20,})"
-    ),
+    *_listed_kinds(),
     build_secret_kind(
         "discord_token", "", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", is_discord_token
     ),
-    build_secret_kind("telegram_token", ":aa", r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}"),
-    build_secret_kind(
-        "stripe_key",
-        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
-        r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}",
-    ),
-    build_secret_kind("square_token", "sq0", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}"),
-    build_secret_kind("shopify_token", "shpat_ shpca_ shppa_ shpss_", r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32,}"),
-    build_secret_kind("twilio_key", "", r"\bSK[0-9a-f]{32}\b"),
-    build_secret_kind("sendgrid_key", "sg.", r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
-    build_secret_kind("mailgun_key", "key-", r"\bkey-[0-9a-f]{32}\b"),
-    build_secret_kind("mailchimp_key", "", r"\b[0-9a-f]{32}-us\d{1,2}\b"),
-    build_secret_kind("notion_token", "ntn_ secret_", r"\b(?:ntn_|secret_)[A-Za-z0-9]{40,}"),
-    build_secret_kind("linear_key", "lin_api_", r"\blin_api_[A-Za-z0-9]{32,}"),
-    build_secret_kind("newrelic_key", "nrak-", r"\bNRAK-[A-Z0-9]{20,}"),
-    build_secret_kind("grafana_token", "glc_ glsa_", r"\bgl(?:c|sa)_[A-Za-z0-9+/=_]{30,}"),
-    build_secret_kind("sentry_token", "sntrys_ sntryu_", r"\bsntry[su]_[A-Za-z0-9+/=_]{30,}"),
-    build_secret_kind("festinger_key", "fst_", r"\bfst_[A-Za-z0-9_-]{20,}"),
-    # of any origin
     build_secret_kind("jwt", "eyj", r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*"),
     build_secret_kind(
         "connection_string",
@@ -361,9 +297,6 @@ SECRETS = build_secret_table(
     build_secret_kind("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
 )
 """All kinds; a name occurs more than once when a secret can be written in several ways."""
-
-NAMES = tuple(dict.fromkeys(kind.name for kind in SECRETS.kinds))
-
 
 FEWEST_DIGITS, MOST_DIGITS = 7, 15
 """Digits of a telephone number, including the country code (E.164)."""

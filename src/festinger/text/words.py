@@ -14,7 +14,6 @@ LISTS = Path(__file__).parent / "lists"
 
 @cache
 def load_words(name: str) -> frozenset[str]:
-    """Load the words of one list."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 

@@ -227,7 +227,6 @@ async def set_theme(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/static/{name}", AccessScope.PROBE)
 async def serve_static(call: AdminCall) -> Response:
-    """Stylesheet, script and icon."""
     name = call.request.path_params["name"]
     for suffix, media in STATIC_TYPES.items():
         asset = files("festinger.web").joinpath("static", name)

@@ -72,12 +72,10 @@ class AdminCall:
 
     @property
     def key(self) -> ApiKey | None:
-        """The key that the caller presented."""
         return self.admission.key
 
     @property
     def session(self) -> LoginSession | None:
-        """The session of a logged-in caller."""
         return self.admission.session
 
     @property
@@ -92,7 +90,6 @@ class AdminCall:
 
     @property
     def id(self) -> UUID:
-        """The id in the path."""
         return read_id(self.request.path_params["id"])
 
     @property
@@ -180,8 +177,6 @@ class AdminRoute:
 
 
 class RouteTable(list[AdminRoute]):
-    """The routes of a module."""
-
     def add(
         self, method: str, path: str, scope: AccessScope, *, keyless: bool = False, page: bool = False
     ) -> Callable[[Endpoint], Endpoint]:
@@ -316,7 +311,6 @@ def format_time_cursor(at: datetime, id_: UUID) -> str:
 
 
 def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
-    """The time and id of such a cursor."""
     if cursor is None:
         return None
     at, _, last = cursor.partition(".")

@@ -300,7 +300,6 @@ async def count_pending(deps: WorldDeps, space: SpaceId) -> int:
 
 
 async def edge_conflict_json(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> dict[str, Any]:
-    """Format a conflict of edges for all interfaces."""
     existing = await _existing_json(deps, space, conflict)
     incoming = {
         "parent": conflict.incoming_parent,

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from festinger.errors import StoreDown
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -94,7 +94,6 @@ class _SessionEncounters:
 
 
 def text_hash(text: str) -> str:
-    """Identify a text."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
@@ -285,7 +284,7 @@ async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceI
     if not salient:
         return
     now = deps.clock()
-    if not await deps.has_writer(space):
+    if not deps.has_writer(space):
         await _want(deps, transaction, space, salient, now=now)
         return
     due = await transaction.all(

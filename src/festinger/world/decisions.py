@@ -13,7 +13,6 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, BadDecision, Refused, Stale, UndoBlocked
 from festinger.ids import Origin, SpaceId
-from festinger.store.queries import queries_of
 from festinger.text.tokens import tokenize
 from festinger.world.conflicts import (
     DISMISSED,
@@ -44,8 +43,6 @@ from festinger.world.write import (
     open_change,
     restore_slots,
 )
-
-Q = queries_of("festinger.world")
 
 
 class ConflictDecision(StrEnum):

@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import NoSuchConcept
-from festinger.events.erase import scrub_words
+from festinger.events.outbox import scrub_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
@@ -40,8 +40,6 @@ class WorldForgetResult:
 
 @dataclass(slots=True, kw_only=True)
 class _WorldErasure:
-    """One erasure in progress."""
-
     change: WorldChange
     edges: int = 0
     causes: int = 0
@@ -54,7 +52,6 @@ class _WorldErasure:
         return await self.change.transaction.run(Q[query], space=self.change.space, **parameters)
 
     async def erase_triples(self, triples: Sequence[Triple]) -> None:
-        """Erase triples with everything that mentions them."""
         if not triples:
             return
         ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
@@ -109,7 +106,6 @@ class _WorldErasure:
 async def forget_edge(
     deps: WorldDeps, space: SpaceId, *, concept: str, parent: str, dimension: str, by: str
 ) -> WorldForgetResult:
-    """Erase one triple."""
     async with open_change(deps, space, by=by) as change:
         rows = await load_concept_rows(change.transaction, space, (concept, parent, dimension))
         if missing := {concept, parent, dimension} - rows.keys():
@@ -218,7 +214,6 @@ class TidyResult:
 
 
 async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
-    """Tidy one space."""
     expired = await expire_quarantine(deps, [space])
     words = await prune_vocabulary(deps, space)
     now = deps.clock()

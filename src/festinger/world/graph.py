@@ -76,7 +76,6 @@ class World:
 
     @property
     def urd_by_concept_dim(self) -> "SlotView":
-        """The edges by slot."""
         return SlotView(self)
 
     @property
@@ -385,7 +384,6 @@ class WorldReloadResult:
 
 
 def world_size_bytes(world: World) -> int:
-    """Estimate the bytes that a world takes."""
     edges = sum(map(len, world.urd_by_concept.values()))
     return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
 
@@ -417,7 +415,6 @@ class WorldCache:
         return list(self._kept)
 
     async def need(self, space: SpaceId) -> World:
-        """Return the world of a space, loading it if needed."""
         async with self._locks[space]:
             return self.find(space) or await self._load(space)
 

@@ -52,8 +52,6 @@ MOST_CLAIMS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageClaims:
-    """A message and its claims."""
-
     message: str
     agent: AgentId
     session: SessionId

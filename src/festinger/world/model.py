@@ -22,7 +22,6 @@ from festinger.settings.beliefs import WorldSettings
 from festinger.store.pool import Store, Transaction
 
 CONCEPT_HALF_LIFE = timedelta(days=30)
-NOVEL = 1.0
 
 
 class SoasRow(NamedTuple):
@@ -114,8 +113,6 @@ def edge_freshness(edge: UrdEdge, now: datetime) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCallInfo:
-    """The model call that wrote a statement."""
-
     model: str
     prompt_hash: str | None
     cost_usd: Decimal | None
@@ -183,7 +180,7 @@ class WorldDeps:
     """Whether a token is common English, from a given Zipf frequency."""
     ask_to_write: ExplanationScheduler
     """Schedules the explanation of a salient concept, as durable work within the transaction."""
-    has_writer: Callable[[SpaceId], Awaitable[bool]]
+    has_writer: Callable[[SpaceId], bool]
     """Whether there is a model that could explain names of a space."""
     ask_to_learn: AskToLearn
     """Schedules writing the claims of a message, as durable work within the transaction."""
@@ -248,8 +245,6 @@ _MARKS = str.maketrans("", "", "-_.")
 
 
 class StatementEffect(StrEnum):
-    """What became of a statement."""
-
     ADDED = "added"
     CORROBORATED = "corroborated"
     REPLACED = "replaced"

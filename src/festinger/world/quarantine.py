@@ -129,7 +129,6 @@ async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> N
 
 
 async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, because: Cause) -> StatementResult:
-    """Admit a statement by hand."""
     async with open_change(deps, space, by=because.origin.value, cause=because) as change:
         held = await _find_undecided(change, quarantined)
         votes = await _votes(change, held)
@@ -178,7 +177,6 @@ async def load_quarantine(
 
 
 async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID) -> QuarantineEntry:
-    """Find one statement that is or was quarantined."""
     async with deps.store.transaction() as transaction:
         return await _find_entry(transaction, space, quarantined)
 
@@ -186,7 +184,6 @@ async def find_quarantine_entry(deps: WorldDeps, space: SpaceId, quarantined: UU
 async def load_vote_counts(
     store: Store | Transaction, space: SpaceId, held: Sequence[QuarantineEntry]
 ) -> dict[UUID, QuarantineVoteCounts]:
-    """Count the current votes for each of these."""
     rows = await store.all(Q["votes_of"], space=space, ids=[each.id for each in held])
     counted = {row.pop("id"): QuarantineVoteCounts(**row) for row in rows}
     return {each.id: counted.get(each.id, NOBODY) for each in held}

@@ -207,6 +207,5 @@ def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdg
 
 
 async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
-    """Load the edges that held at a moment, by slot."""
     rows = await deps.store.all(Q["history_until"], space=space, until=moment)
     return replay_history((EdgeOp(row["op"]), UrdEdge(*(row[name] for name in UrdEdge._fields))) for row in rows)

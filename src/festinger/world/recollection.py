@@ -64,12 +64,10 @@ def trace_claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[st
 
 
 def initial_confidence(claim: Claim) -> float:
-    """Return the initial confidence of an edge from this claim."""
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
 
 
 def claim_to_statement(claim: Claim, because: Cause, *, message: str | None) -> WorldStatement:
-    """Convert a claim of a text to a statement."""
     return WorldStatement(
         concept=claim.concept,
         parent=claim.parent,
@@ -110,7 +108,6 @@ UNCONFIRMED = " (unconfirmed)"
 
 
 def format_concept_line(world: World, row: SoasRow, edges: Sequence[UrdEdge], *, disputed: Collection[Slot]) -> str:
-    """Format the line of one concept."""
     shown = sorted(edges, key=lambda edge: (edge.slot in disputed, not edge.is_isa, edge.dim_id))
     parts = [_format_edge(world, edge, is_disputed=edge.slot in disputed) for edge in shown]
     ending = PENDING if any(edge.slot in disputed for edge in shown) else ""
@@ -299,7 +296,6 @@ class TokenizedText:
 
 
 def tokenize_text(text: str, origin: Origin, world: World) -> TokenizedText:
-    """Tokenize a text with the vocabulary of a space."""
     return _tokenize_plain(remove_secrets(text), origin, world)
 
 
@@ -308,7 +304,6 @@ def _tokenize_plain(plain: str, origin: Origin, world: World) -> TokenizedText:
 
 
 def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
-    """Find what a text asserts and retracts."""
     dimensions = world.dimension_names
     found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
     claims = [_claim(read, cue) for cue in found]

@@ -189,7 +189,6 @@ class WorldWithdrawal:
 
     @property
     def messages(self) -> list[str]:
-        """The messages in which it was said."""
         ids = (image["message_id"] for image in (*self.causes, *self.votes))
         return sorted({message for message in ids if message})
 
@@ -200,8 +199,6 @@ class WorldWithdrawal:
 
 @dataclass(slots=True, kw_only=True)
 class _WorldRepair:
-    """One repair in progress."""
-
     change: WorldChange
     causes: Sequence[Image]
     outcomes: Sequence[Image]

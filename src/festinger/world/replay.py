@@ -12,7 +12,6 @@ from datetime import date, datetime
 from typing import Any
 
 from festinger.ids import AgentId, Cause, Origin, SessionId
-from festinger.store.queries import queries_of
 from festinger.world.learn import PASSIVE_SPAN
 from festinger.world.model import ADMITTED, REPAIR, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.model import confidence_after_outcome as world_observed
@@ -83,8 +82,6 @@ class StatementWithCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeOutcome:
-    """An outcome that moved an edge."""
-
     at: datetime
     outcome: NoteOutcome
     is_explicit: bool
@@ -221,8 +218,6 @@ def carry_over_untraced(present: UrdEdge, edge: UrdEdge, without: UrdEdge) -> Ur
     )
 
 
-Q = queries_of("festinger.world")
-
 Triple = tuple[int, int, int]
 """A concept, its parent and the dimension."""
 
@@ -240,12 +235,10 @@ async def load_triple_rows(change: WorldChange, query: str, triple: Triple) -> S
 
 
 async def load_cause_statements(change: WorldChange, triple: Triple) -> list[StatementWithCause]:
-    """Load who stated a triple."""
     return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
 
 async def load_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
-    """Load the votes of texts for a triple."""
     return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 
@@ -269,7 +262,6 @@ async def load_edge_creation(change: WorldChange, triple: Triple) -> EdgeCreatio
 
 
 def creation_from_conflict(row: Mapping[str, Any]) -> EdgeCreation:
-    """Build the edge that a conflict asks for."""
     edge = UrdEdge(
         id=row["concept_id"],
         parent_id=row["incoming_parent_id"],

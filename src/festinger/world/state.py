@@ -13,7 +13,6 @@ from uuid import UUID
 from festinger.errors import BadFact, RootSlot, SelfParent
 from festinger.ids import Origin, SpaceId
 from festinger.records import field_values
-from festinger.store.queries import queries_of
 from festinger.text.words import FUNCTION_WORDS
 from festinger.world.conflicts import open_conflict, rebase_conflicts
 from festinger.world.model import (
@@ -41,8 +40,6 @@ from festinger.world.write import (
     resolve_statement,
 )
 
-Q = queries_of("festinger.world")
-
 LONGEST_OPERAND = 64
 
 
@@ -69,14 +66,12 @@ def check_statement(statement: WorldStatement) -> None:
 
 
 async def apply_statement(deps: WorldDeps, space: SpaceId, statement: WorldStatement) -> StatementResult:
-    """Apply a statement in its own transaction."""
     check_statement(statement)
     async with open_change(deps, space, by=statement.origin.value, cause=statement.cause) as change:
         return await apply_statement_in(change, statement)
 
 
 async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> StatementResult:
-    """Apply a statement as part of a change."""
     check_statement(statement)
     rows, new_tokens = await ensure_concepts(change, (statement.concept, statement.parent, statement.dimension))
     placed = resolve_statement(statement, rows)
@@ -257,7 +252,6 @@ async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
 
 
 async def add_alias(change: WorldChange, token: str, concept: int) -> None:
-    """Make a spelling an alias of a concept."""
     await change.run("put_alias", token=token, concept=concept)
     change.log(WorldChangeKind.ALIAS, concept)
 

@@ -49,8 +49,6 @@ class EdgeOp(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class WorldChange:
-    """One change in progress."""
-
     deps: WorldDeps
     transaction: Transaction
     space: SpaceId
@@ -180,7 +178,6 @@ async def begin_change(
 
 
 async def load_ancestors(transaction: Transaction, space: SpaceId, concept: int, dim: int) -> list[int]:
-    """Return the ancestors of a concept in a dimension."""
     rows = await transaction.all(Q["ancestors"], space=space, concept=concept, dim=dim, limit=LONGEST_CHAIN)
     return [row["parent_id"] for row in rows]
 
@@ -274,7 +271,6 @@ async def bootstrap_dimensions(deps: WorldDeps, space: SpaceId) -> None:
 
 
 async def list_dimensions(deps: WorldDeps, space: SpaceId) -> dict[str, int]:
-    """List every dimension of a space."""
     return {row["token"]: row["id"] for row in await deps.store.all(Q["dimensions"], space=space)}
 
 
@@ -295,7 +291,6 @@ class SlotChanges:
         yield from self.after
 
     async def take(self, change: WorldChange, edge: UrdEdge, *, op: EdgeOp, conflict: UUID, reason: str) -> None:
-        """Move an edge out of its slot."""
         await change.take(edge, op=op, reason=reason, conflict=conflict)
         self.before.setdefault(edge.slot, edge)
         self.after[edge.slot] = None
@@ -326,7 +321,6 @@ async def check_undoable(change: WorldChange, after: Sequence[Mapping[str, Any]]
 
 
 async def restore_slots(change: WorldChange, resolution: Mapping[str, Any], *, conflict: UUID) -> None:
-    """Restore every slot as before."""
     for place in resolution.get("after", []):
         present = await change.slot(place["concept"], place["dim"])
         if present is not None:

@@ -9,12 +9,11 @@ from tests.llm.bench import GOOD, QUESTION, Bench, Verdict
 from tests.llm.stub import Stub, Turn
 
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
-from festinger.llm.client import CallPolicy, CheckedModel
+from festinger.llm.client import CallPolicy, CheckedModel, open_provider
 from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
-from festinger.llm.errors import UpstreamError
 from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, Usage
+from festinger.llm.providers.pydantic_ai import UpstreamError
 from festinger.llm.providers.scripted import ScriptedProvider
-from festinger.llm.router import open_provider
 
 WIRED = [ProviderName.OPENAI, ProviderName.OLLAMA, ProviderName.CLAUDE, ProviderName.GEMINI]
 KEY = SecretStr("sk-wire-canary-123")

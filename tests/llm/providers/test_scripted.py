@@ -5,10 +5,10 @@ import pytest
 from tests.llm.bench import GOOD, QUESTION, Verdict
 
 from festinger.errors import BadSetting, ProviderDown, ProviderRefused
+from festinger.llm.client import open_provider
 from festinger.llm.endpoint import ProviderName, build_endpoint
 from festinger.llm.model import ToolOffer
 from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, scripted_model
-from festinger.llm.router import open_provider
 
 
 @pytest.mark.requirement("X-80")

@@ -5,7 +5,7 @@ from typing import Any
 from tests.jobs.deps import drain, rows
 from tests.memory.remembering import Mind
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE
 from festinger.memory.censors.censor import Censor
 from festinger.memory.censors.check import CensorCache, CensorCheckResult, run_censors

@@ -5,7 +5,7 @@ from tests.jobs.deps import rows
 from tests.memory.episodes.talking import PLAN, answered, fact, talk, talked, turn, turns, writing
 from tests.memory.remembering import Mind, events, memories
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.llm.providers.scripted import scripted_model
 from festinger.memory.changes import Link

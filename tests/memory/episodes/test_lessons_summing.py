@@ -9,7 +9,7 @@ from tests.memory.episodes.talking import PLAN, answered, fact, kept_episodes, s
 from tests.memory.remembering import Mind, events, memories, texts
 
 from festinger.errors import ProviderDown
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE
 from festinger.llm.providers.scripted import FailStep, HangStep, scripted_model
 from festinger.memory.episodes.episode import EpisodeState

@@ -9,7 +9,7 @@ from tests.jobs.deps import drain
 from tests.memory.episodes.talking import kept_episodes, kept_turns
 from tests.memory.remembering import Mind
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.episodes.store import append_exchanges
 from festinger.store.pool import Store, Transaction

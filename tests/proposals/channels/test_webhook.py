@@ -15,11 +15,11 @@ from tests.proposals.verdicts.test_rules import proposal
 from festinger.errors import BadSignature
 from festinger.ids import Origin
 from festinger.proposals.channels.webhook import build_headers, build_message, hash_url, sign_body, verify_signature
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.gate import InboxStatus, Ripeness, RipenessResult
 from festinger.proposals.inbox import ProposalCard
 from festinger.proposals.model import Proposal
-from festinger.proposals.sightings.model import sighting_of
-from festinger.proposals.verdicts.effects import EffectPreview
+from festinger.proposals.sightings.recount import sighting_of
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 SECRET = "a secret of both sides"

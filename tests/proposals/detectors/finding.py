@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, EventId, SessionId
 from festinger.memory.episodes.episode import ClosedBy, Episode, EpisodeState
 

@@ -4,8 +4,7 @@ from uuid import UUID
 
 from tests.proposals.detectors.finding import MONDAY
 
-from festinger.proposals.detectors.detector import finding_to_suggestion
-from festinger.proposals.detectors.patterns import identity_finding
+from festinger.proposals.detectors.patterns import finding_to_suggestion, identity_finding
 from festinger.proposals.model import ProposalType
 
 

@@ -12,7 +12,7 @@ from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import PROPOSALS_BLIND
 from festinger.proposals.sightings.intake import list_active_proposals, submit_suggestion
-from festinger.proposals.sightings.model import SightingResult, SightingStatus
+from festinger.proposals.sightings.recount import SightingResult, SightingStatus
 from festinger.store.pool import Store
 
 SAME = says("same", 0.95)

@@ -19,7 +19,7 @@ from festinger.observability.metrics import (
 )
 from festinger.proposals.model import HoldReason, ProposalState
 from festinger.proposals.sightings.intake import record_sighting, record_sighting_in
-from festinger.proposals.sightings.model import SightingExclusionReason, SightingStatus
+from festinger.proposals.sightings.recount import SightingExclusionReason, SightingStatus
 from festinger.store.pool import Store
 
 RETRY = "Retry the failed query"

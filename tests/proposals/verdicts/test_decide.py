@@ -22,9 +22,10 @@ from festinger.errors import (
     TooDeep,
 )
 from festinger.ids import MAIN_SPACE
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.gate import InboxStatus, inbox_status
 from festinger.proposals.model import ProposalId, ProposalState, ProposalType, ReviewChannel, VerdictKind
-from festinger.proposals.sightings.model import SightingStatus
+from festinger.proposals.sightings.recount import SightingStatus
 from festinger.proposals.verdicts.decide import (
     LEFT_ALONE,
     apply_pending_verdicts,
@@ -33,7 +34,6 @@ from festinger.proposals.verdicts.decide import (
     record_verdict,
     resume_pending_verdicts,
 )
-from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.store.pool import Store
 
 OTHER = "Show a progress bar"

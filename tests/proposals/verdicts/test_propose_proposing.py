@@ -5,8 +5,8 @@ from tests.proposals.hearing import ADA, AGENT, WHAT, Court
 
 from festinger.errors import NotAuthorised, ProposalRefused, Refused
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.model import ProposalState, ProposalType, ReviewChannel, VerdictKind
-from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.proposals.verdicts.propose import ProposeResult, propose
 from festinger.store.pool import Store
 

@@ -5,8 +5,8 @@ from tests.proposals.hearing import Court
 
 from festinger.errors import AlreadyDecided, Outdated
 from festinger.ids import MAIN_SPACE
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.model import ProposalType, VerdictKind
-from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.proposals.verdicts.propose import preview_effect, rebuild_proposal
 from festinger.store.pool import Store
 

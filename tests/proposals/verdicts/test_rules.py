@@ -21,6 +21,7 @@ from festinger.errors import (
     Unseen,
 )
 from festinger.ids import MAIN_SPACE
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.model import (
     Proposal,
     ProposalId,
@@ -32,7 +33,6 @@ from festinger.proposals.model import (
     VerdictResult,
     parse_verdict_kind,
 )
-from festinger.proposals.verdicts.effects import EffectPreview
 from festinger.proposals.verdicts.rules import (
     require_complete,
     require_decidable,

@@ -17,8 +17,7 @@ from festinger.proxy.parser import RequestParser
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.registry import SessionRegistry
-from festinger.proxy.sessions.session import session_name
+from festinger.proxy.sessions.session import SessionRegistry, session_name
 from festinger.proxy.transport.streams import StreamEndReason
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import redact

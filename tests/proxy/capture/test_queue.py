@@ -4,6 +4,7 @@ import asyncio
 import errno
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -124,7 +125,10 @@ def contents(file: Path) -> bytes:
 
 
 def size_of(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0
+    # Another thread may remove it at any time.
+    with suppress(FileNotFoundError):
+        return file.stat().st_size
+    return 0
 
 
 async def until(claim: Callable[[], bool]) -> None:

@@ -12,8 +12,8 @@ from tests.runtime.server import Hands
 
 from festinger.ids import id_maker
 from festinger.proxy.capture.recorder import ExchangeRecorder, begin_log, build_log_line
-from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.build import ContextBuilder
+from festinger.proxy.context.edit import LineUpdate
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession

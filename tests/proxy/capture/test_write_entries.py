@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import BadInput
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.proxy.capture.exchange import Capture, InjectedBlock
 from festinger.proxy.capture.write import Entry, EventsEntry, RequestLogEntry, SessionEntry, decode_entry, encode_entry

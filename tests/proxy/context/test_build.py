@@ -11,8 +11,7 @@ from tests.proxy.memory_scene import Knowing, Today, block_of, history, known, s
 from tests.proxy.protocols.wire import assistant, system, tool, user
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import LineUpdate
-from festinger.proxy.context.edit import Modelfile, Position
+from festinger.proxy.context.edit import LineUpdate, Modelfile, Position
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.proxy.routes import ApiProtocol
 from festinger.services.block import ContextLine, NoteRef

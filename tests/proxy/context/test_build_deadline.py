@@ -10,7 +10,7 @@ from tests.proxy.proxy_server import PATIENCE
 
 from festinger.ids import Scope
 from festinger.observability.metrics import PROXY_MEMORY
-from festinger.proxy.context.block import LineUpdate
+from festinger.proxy.context.edit import LineUpdate
 from festinger.services.block import ContextLine, NoteRef
 from festinger.settings.tree import ProxySettings
 from festinger.world.recall import SourceText

@@ -11,15 +11,20 @@ import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, assistant, system, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.block import PlacedBlock, build_mark, find_carrier_turn, find_placed_blocks
-from festinger.proxy.context.edit import insert_blocks
+from festinger.proxy.context.edit import PlacedBlock, build_mark, find_carrier_turn, find_placed_blocks, insert_blocks
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
 from festinger.proxy.sessions.match import match_session
-from festinger.proxy.sessions.registry import SessionRegistry
-from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply, build_chain, reply_content_hash
+from festinger.proxy.sessions.session import (
+    ProxyCaller,
+    ProxySession,
+    SessionRegistry,
+    SessionReply,
+    build_chain,
+    reply_content_hash,
+)
 from festinger.services.block import ContextBlock, build_block, graph_line
 from festinger.text.blocks import strip_blocks
 

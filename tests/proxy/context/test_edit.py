@@ -21,8 +21,7 @@ from tests.proxy.protocols.wire import (
     user,
 )
 
-from festinger.proxy.context.block import PlacedBlock
-from festinger.proxy.context.edit import Modelfile, Position, insert_blocks
+from festinger.proxy.context.edit import Modelfile, PlacedBlock, Position, insert_blocks
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.parse import parse_request
 from festinger.services.block import ContextBlock, ContextLine

@@ -6,8 +6,14 @@ import orjson
 import pytest
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, request_of, system, tool, user
 
-from festinger.proxy.context.block import PlacedBlock
-from festinger.proxy.context.edit import Modelfile, Position, build_system_edit, build_turn_edit, insert_blocks
+from festinger.proxy.context.edit import (
+    Modelfile,
+    PlacedBlock,
+    Position,
+    build_system_edit,
+    build_turn_edit,
+    insert_blocks,
+)
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.services.block import ContextBlock, ContextLine
 

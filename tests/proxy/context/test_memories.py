@@ -10,8 +10,8 @@ from tests.proxy.protocols.wire import assistant, tool, user
 
 from festinger.errors import StoreDown
 from festinger.ids import Origin
-from festinger.proxy.context.block import LineUpdate
 from festinger.proxy.context.build import MOST_RECALLS
+from festinger.proxy.context.edit import LineUpdate
 from festinger.proxy.context.memories import find_memory_updates
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.services.block import ContextLine

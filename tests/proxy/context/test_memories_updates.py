@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from festinger.proxy.context.block import LineUpdate
+from festinger.proxy.context.edit import LineUpdate
 from festinger.proxy.context.memories import find_world_updates
 from festinger.services.block import ContextLine, graph_line
 from festinger.services.recollect import build_edge_note

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import SETTINGS, did, framework, person, said, task
 
-from festinger.proxy.loops.actions import CLOSED, LoopBreakerDecision
 from festinger.proxy.loops.history import StepCache
 from festinger.proxy.loops.judge import (
     CUTS,
@@ -19,6 +18,7 @@ from festinger.proxy.loops.judge import (
     update_after_reply,
 )
 from festinger.proxy.loops.keys import ChatMessage
+from festinger.proxy.loops.mitigation import CLOSED, LoopBreakerDecision
 from festinger.settings.tree import LoopSettings
 
 LOOK = did("look", {"at": 1}, "nothing")

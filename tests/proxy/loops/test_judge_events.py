@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from tests.proxy.loops.histories import did, items, said, task
 
 from festinger.events.catalogue import check_payload, find_schema
-from festinger.proxy.loops.actions import LoopBreaker, LoopBreakerDecision
 from festinger.proxy.loops.history import LoopRepetition, TurnRule
 from festinger.proxy.loops.judge import (
     LoopJudgment,
@@ -16,6 +15,7 @@ from festinger.proxy.loops.judge import (
     build_reset_events,
     repetition_hash,
 )
+from festinger.proxy.loops.mitigation import LoopBreaker, LoopBreakerDecision
 from festinger.proxy.loops.stream import ChannelFinding, ReplyChannel, StreamFinding, StreamRule, StreamSeverity
 
 SECRET = "tell nobody about this"

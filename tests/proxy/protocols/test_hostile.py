@@ -8,8 +8,7 @@ import orjson
 import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, MARK, RULES
 
-from festinger.proxy.context.block import PlacedBlock
-from festinger.proxy.context.edit import insert_blocks
+from festinger.proxy.context.edit import PlacedBlock, insert_blocks
 from festinger.proxy.protocols.content import split_user_text
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, clean_text
 from festinger.proxy.protocols.parse import parse_request, split_sections

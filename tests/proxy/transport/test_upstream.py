@@ -13,7 +13,7 @@ from tests.upstream import Peer, Received, Script, always, chunked, reply, scrip
 
 from festinger.clock import system_stopwatch
 from festinger.proxy.routes import ApiProtocol
-from festinger.proxy.transport.connection import close_overdue
+from festinger.proxy.transport.server import close_overdue
 from festinger.proxy.transport.upstream import (
     UpstreamFailure,
     UpstreamUnreachableError,

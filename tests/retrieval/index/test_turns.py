@@ -18,7 +18,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.memory.episodes.store import close_episode
 from festinger.memory.model import parse_kind
 from festinger.retrieval.index.turns import PART_CHARS, PIECE, embed_turns, index_turns, split_text
-from festinger.settings.retrieval import RetrievalSettings
+from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.pool import Store
 from festinger.text.budget import count_tokens
 

@@ -25,7 +25,7 @@ from festinger.proposals.model import (
     VerdictInput,
     VerdictKind,
 )
-from festinger.proposals.sightings.model import API, Suggestion
+from festinger.proposals.sightings.recount import API, Suggestion
 from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
 from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.propose import propose

@@ -10,7 +10,7 @@ from tests.conftest import MONDAY
 from tests.store.homes import names
 
 from festinger.errors import BadInput, NotFound, Refused, StoreUnfit
-from festinger.jobs.engine import job_migrations
+from festinger.jobs.queue import job_migrations
 from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import (
     Manifest,

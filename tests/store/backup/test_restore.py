@@ -11,7 +11,7 @@ from tests.conftest import MONDAY
 from tests.store.homes import Home, opened
 
 from festinger.errors import BadInput, Refused, SchemaTooNew
-from festinger.jobs.engine import job_migrations
+from festinger.jobs.queue import job_migrations
 from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import create_backup
 from festinger.store.backup.restore import RestoreResult, restore

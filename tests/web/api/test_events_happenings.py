@@ -14,8 +14,8 @@ from tests.web.deps import Desk, deps
 from tests.web.visitor import visitor
 
 from festinger.errors import StoreDown
-from festinger.events.event import Event
-from festinger.events.feed import MAX_WAITING, FeedGap
+from festinger.events.catalogue import Event
+from festinger.events.outbox import MAX_WAITING, FeedGap
 from festinger.runtime.settings import change_setting
 from festinger.store.connection import cancel_tasks
 from festinger.web.api.events import MAX_STREAMS, encode_sse

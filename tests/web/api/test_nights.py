@@ -6,7 +6,7 @@ import pytest
 from tests.jobs.deps import drain
 from tests.web.deps import deps
 
-from festinger.consolidation.report import NO_MODEL
+from festinger.consolidation.night import NO_MODEL
 from festinger.store.repositories.auth import AccessRole
 
 

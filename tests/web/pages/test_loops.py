@@ -14,7 +14,7 @@ from tests.web.deps import Desk, deps
 from tests.web.pages.test_overview import HOSTILE, read
 from tests.web.visitor import visitor
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
 from festinger.runtime.supervisor import LiveLoop
 from festinger.store.repositories.auth import AccessRole, form_token

@@ -10,9 +10,8 @@ from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import Report as Shown
 from festinger.cli.terminal import show_progress
-from festinger.embedding.calibration import Point
 from festinger.embedding.profiles import FILE, CurvePoint
-from festinger.judge.calibration import BUNDLED, Report, ThresholdChange, bundled_examples, read_examples
+from festinger.judge.calibration import BUNDLED, Point, Report, ThresholdChange, bundled_examples, read_examples
 from festinger.services.models import CalibrationReport, decided_examples
 from festinger.services.models import calibrate as measured_by
 

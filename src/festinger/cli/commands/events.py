@@ -8,8 +8,8 @@ import typer
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.clock import iso
-from festinger.events.event import Event
-from festinger.events.feed import FeedGap, event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import FeedGap, event_history
 from festinger.services.status import follow_events
 
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from festinger.cli.command import command, list_command
 from festinger.cli.context import CommandContext
-from festinger.embedding.fetch import fetch_bundles
+from festinger.embedding.weights import fetch_bundles
 from festinger.ids import read_id
 from festinger.services.models import drop_model, ping_model, save_model
 from festinger.store.repositories.models import load_stored_models

@@ -19,8 +19,7 @@ from uvicorn.loops.auto import auto_loop_factory
 
 from festinger.cli.command import command, handle_stop_signals
 from festinger.cli.context import CommandContext
-from festinger.cli.early_server import BackgroundWork
-from festinger.cli.run import ServerOptions, run_server
+from festinger.cli.early_server import BackgroundWork, ServerOptions, run_server
 from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
 from festinger.runtime.environment import LocalServer, SystemServices, local_base_url, master_key_of, store_fingerprint
 from festinger.settings.live import LiveSettings

@@ -30,9 +30,8 @@ from festinger.judge.model import (
 )
 from festinger.judge.rules.attributes import USER
 from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot
-from festinger.judge.rules.opposites import exclusive_kind, is_being, is_opposite, similar_stems
 from festinger.judge.rules.parse import StatementReading, is_negation, is_verb, parse_statement
-from festinger.judge.rules.words import load_members, stem
+from festinger.judge.rules.words import exclusive_kind, is_being, is_opposite, load_members, similar_stems, stem
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS
 
@@ -292,7 +291,6 @@ def judge_identified_things(case: RuleCase) -> Judgement | None:
 
 
 def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the numbers, each with the word before it."""
     return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from festinger.judge.model import Guard, JudgeStatement, Slot
-from festinger.judge.rules.opposites import exclusive_kind, is_opposite
 from festinger.judge.rules.parse import StatementReading, without_possessive
 from festinger.judge.rules.quantities import PLAIN
-from festinger.judge.rules.words import load_members
+from festinger.judge.rules.words import exclusive_kind, is_opposite, load_members
 
 LONGEST_PHRASE = 4
 """Words of a phrase that may be the opposite of another."""
@@ -134,7 +133,6 @@ class ReadingComparison:
 def compare_readings(
     old: StatementReading, new: StatementReading, *, statements: tuple[JudgeStatement, JudgeStatement] | None = None
 ) -> ReadingComparison:
-    """Compare two readings and collect the guards that fire."""
     found = find_difference(old, new)
     fired = tuple(
         each

@@ -86,7 +86,6 @@ class StatementReading:
 
 
 def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementReading:
-    """Read any text."""
     if len(text) > LONGEST_CACHED:
         return _read(text, said_at)
     return _kept(text, said_at)

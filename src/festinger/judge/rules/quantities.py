@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from festinger.judge.rules.words import load_members
+from festinger.judge.rules.words import load_members, read_lines
 from festinger.text.words import SMALL_NUMBERS, TENS
 
 PLAIN = ""
@@ -54,60 +54,10 @@ _BEFORE_SPAN = load_members("grammar", "spanning")
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
-_SIZES: Mapping[str, Mapping[float, str]] = {
-    "bytes": {
-        1: "byte bytes b",
-        1e3: "kb kilobyte kilobytes",
-        1e6: "mb megabyte megabytes",
-        1e9: "gb gigabyte gigabytes gig gigs",
-        1e12: "tb terabyte terabytes",
-        2**10: "kib",
-        2**20: "mib",
-        2**30: "gib",
-        2**40: "tib",
-    },
-    "seconds": {
-        1e-9: "ns nanosecond nanoseconds",
-        1e-6: "us µs microsecond microseconds",
-        1e-3: "ms millisecond milliseconds",
-        1: "s sec secs second seconds",
-        60: "min mins minute minutes",
-        3600: "h hr hrs hour hours",
-        86_400: "day days",
-        604_800: "week weeks",
-    },
-    "months": {1: "month months", 12: "year years yr yrs"},
-    "metres": {
-        1e-3: "mm millimetre millimetres millimeter millimeters",
-        1e-2: "cm centimetre centimetres centimeter centimeters",
-        1: "metre metres meter meters",
-        1e3: "km kilometre kilometres kilometer kilometers",
-        1609.344: "mile miles mi",
-        0.3048: "ft foot feet",
-        0.0254: "inch inches",
-        0.9144: "yard yards",
-    },
-    "grams": {
-        1e-3: "mg milligram milligrams",
-        1: "g gram grams",
-        1e3: "kg kilogram kilograms kilo kilos",
-        1e6: "tonne tonnes",
-        453.59237: "lb lbs pound pounds",
-        28.349523125: "oz ounce ounces",
-    },
-    "litres": {1e-3: "ml millilitre millilitres", 1: "l litre litres liter liters"},
-    "hertz": {1: "hz", 1e3: "khz", 1e6: "mhz", 1e9: "ghz"},
-    "percent": {1: "% percent pct"},
-    "celsius": {1: "°c celsius"},
-    "fahrenheit": {1: "°f fahrenheit"},
-    "usd": {1: "usd dollar dollars"},
-    "eur": {1: "eur euro euros"},
-    "gbp": {1: "gbp"},
-}
 UNITS: Mapping[str, tuple[str, float]] = {
-    unit: (dimension, factor)
-    for dimension, sizes in _SIZES.items()
-    for factor, names in sizes.items()
+    unit: (dimension, float(size))
+    for head, _, names in (line.partition(":") for line in read_lines("units"))
+    for dimension, size in [head.split()]
     for unit in names.split()
 }
 _NUMBER = re.compile(

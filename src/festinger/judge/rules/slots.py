@@ -82,7 +82,6 @@ def _without_adverbs(left: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def parse_owner(written: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:
-    """Return the owner and what is owned."""
     small = [word.casefold() for word in written]
     if small and small[0] in OURS:
         return USER, written[1:]

@@ -20,8 +20,7 @@ from festinger.clock import system_clock, system_stopwatch
 from festinger.errors import BadSetting, FestingerError, ProviderRefused
 from festinger.llm.client import BufferedLedger, CallPolicy, CheckedModel, GuardedConnection, ModelDeps
 from festinger.llm.endpoint import Endpoint, ProviderName
-from festinger.llm.guards import ServerGuards
-from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller
+from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller, ServerGuards
 from festinger.llm.model import (
     AnswerSchema,
     Chunk,
@@ -68,15 +67,12 @@ Step = SayStep | FailStep | HangStep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedCall:
-    """What one call was asked."""
-
     messages: tuple[PromptMessage, ...]
     shape: type[AnswerSchema] | None
     tools: tuple[ToolOffer, ...] = ()
 
 
 def call_tool(name: str, **arguments: Any) -> SayStep:
-    """Build a step that calls a tool."""
     return SayStep(calls=(ToolRequest(id=f"call-{name}", name=name, arguments=arguments),))
 
 

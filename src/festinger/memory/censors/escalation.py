@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import NotFound
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import SpaceId
 from festinger.memory.censors.censor import (
     MAY_BLOCK,

@@ -17,7 +17,7 @@ from functools import partial
 from uuid import UUID
 
 from festinger.errors import Overloaded, ProviderRefused, Unavailable
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.llm.model import Model
 from festinger.memory.changes import find_memories

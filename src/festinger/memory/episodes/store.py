@@ -17,8 +17,8 @@ from uuid import UUID
 
 from festinger.clock import aware
 from festinger.errors import BadInput, FestingerError, NotFound
-from festinger.events.event import Event
-from festinger.events.feed import event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import (

@@ -21,7 +21,7 @@ import structlog
 from pydantic import Field
 
 from festinger.errors import BadInput, FestingerError
-from festinger.events.erase import erase_names
+from festinger.events.outbox import erase_names
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.records import redact_judgements as forget_judgements
 from festinger.llm.model import AnswerSchema, Model, PromptMessage

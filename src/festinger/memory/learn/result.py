@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.errors import FestingerError, Refused
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import MemoryId
 from festinger.judge.model import Current, Guard, Judgement, Relation
 from festinger.memory.deps import MemoryDeps

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.errors import BadSignature
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
+from festinger.proposals.deps import EffectPreview
 from festinger.proposals.inbox import ProposalCard
-from festinger.proposals.verdicts.effects import EffectPreview
 
 SIGNATURE = "Festinger-Signature"
 EVENT = "Festinger-Event"

@@ -16,12 +16,12 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import Event
+from festinger.events.catalogue import Event
 from festinger.ids import SpaceId
 from festinger.memory.episodes.episode import Episode, TurnRole
 from festinger.memory.episodes.store import find_episode, list_turns
 from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.detectors.detector import DetectorFinding, DetectorName, slugify_scope
+from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, slugify_scope
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import PastExchange, StoredMessage, load_messages, recent_exchanges
 
@@ -155,8 +155,6 @@ _NAME = re.compile(r"[A-Za-z][\w.-]{0,59}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The result of a tool call."""
-
     turn: UUID
     tool: str
     text: str

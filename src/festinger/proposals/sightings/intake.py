@@ -50,21 +50,19 @@ from festinger.proposals.sightings.fingerprint import (
     suggest_relation,
     to_storable_text,
 )
-from festinger.proposals.sightings.model import (
+from festinger.proposals.sightings.recount import (
     SightingExclusionReason,
     SightingResult,
     SightingStatus,
     Suggestion,
-    refusal_reason,
-    validate_suggestion,
-)
-from festinger.proposals.sightings.recount import (
     VoteGroup,
     cause_to_json,
     count_votes,
     emit_proposal_event,
     is_over_vote_limit,
     recount,
+    refusal_reason,
+    validate_suggestion,
     vote_limits_for,
 )
 from festinger.proposals.sightings.similarity import HOLDS, ensure_vectors, judge_thresholds, usable_embedder

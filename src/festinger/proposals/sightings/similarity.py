@@ -271,7 +271,6 @@ def _comparison_input(proposal: Proposal) -> ComparisonInput:
 
 
 def judge_thresholds(embedder: Embedder) -> SimilarityBars:
-    """Return the similarity thresholds that judges use for this embedder."""
     profile = embedder.profile
     return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.PROPOSAL_SUGGEST))
 

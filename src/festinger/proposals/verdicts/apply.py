@@ -15,7 +15,7 @@ from uuid import UUID
 from festinger.errors import BadInput, EffectFailed, FestingerError, Refused, Stale, Unavailable, UndoBlocked
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_APPLIED, PROPOSALS_UNDONE
-from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.deps import Afterwards, EffectContext, EffectResult, ReviewDeps, effect_for, null_follow_up
 from festinger.proposals.erase import is_target_forgotten
 from festinger.proposals.model import (
     AppliedEffect,
@@ -34,7 +34,6 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.producers import emit_producer_muted
 from festinger.proposals.sightings.recount import emit_proposal_event, recount
-from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectResult, effect_for, null_follow_up
 from festinger.proposals.verdicts.reevaluation import start_reevaluation
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.proposals.verdicts.rules import require_fresh, resolve_defer_until, suppression_period
@@ -56,7 +55,6 @@ class VerdictContext:
     verdict: Verdict
 
     async def save(self, **columns: Any) -> Proposal:
-        """Save what a verdict changed in the proposal."""
         return await save_state(self.transaction, replace(self.proposal, **columns))
 
     async def tell(self, name: str, **payload: Any) -> None:

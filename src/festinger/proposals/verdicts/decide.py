@@ -18,7 +18,7 @@ from festinger import errors
 from festinger.errors import BadInput, EffectFailed, FestingerError, NotFound, Refused, Replayed, Unavailable
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_VERDICTS
-from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.deps import Afterwards, ReviewDeps
 from festinger.proposals.model import (
     DecideResult,
     Proposal,
@@ -36,7 +36,6 @@ from festinger.proposals.pairs import load_opposites
 from festinger.proposals.sightings.fingerprint import to_storable_text
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject
 from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
-from festinger.proposals.verdicts.effects import Afterwards
 from festinger.proposals.verdicts.reviewers import build_not_authorised, find_verified_reviewer
 from festinger.proposals.verdicts.rules import (
     MOST_AT_ONCE,
@@ -93,7 +92,6 @@ async def close_verdict(
     result: str,
     error: FestingerError | None = None,
 ) -> None:
-    """Save the result of a verdict."""
     kept = {}
     if error:
         said = {"message": error.message, "hint": error.hint, "details": error.details}
@@ -109,7 +107,6 @@ async def close_verdict(
 
 
 def refusal_error(verdict: Verdict) -> FestingerError | None:
-    """Return the error with which a verdict was refused, if it was."""
     kept = verdict.fields.get(REFUSAL)
     if kept is None:
         return None
@@ -187,8 +184,6 @@ async def decide(review: ReviewDeps, space: SpaceId, verdict_input: VerdictInput
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchVerdictResult:
-    """The result of one of many verdicts."""
-
     proposal: UUID
     result: str
     detail: str = ""

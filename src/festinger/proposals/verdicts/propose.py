@@ -12,7 +12,7 @@ from festinger.clock import iso
 from festinger.errors import AlreadyDecided, Outdated, ProposalRefused, Refused
 from festinger.ids import SpaceId
 from festinger.observability.metrics import PROPOSALS_PROMOTED
-from festinger.proposals.deps import ReviewDeps
+from festinger.proposals.deps import EffectContext, EffectPreview, ReviewDeps, effect_for
 from festinger.proposals.model import (
     Author,
     DecideResult,
@@ -27,13 +27,11 @@ from festinger.proposals.model import (
 )
 from festinger.proposals.promotion import emit_promoted
 from festinger.proposals.sightings.intake import record_sighting_in
-from festinger.proposals.sightings.model import PERSON, SightingResult, SightingStatus, Suggestion
+from festinger.proposals.sightings.recount import PERSON, SightingResult, SightingStatus, Suggestion
 from festinger.proposals.verdicts.decide import decide
-from festinger.proposals.verdicts.effects import EffectContext, EffectPreview, effect_for
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.proposals.verdicts.rules import OPEN
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,9 +114,6 @@ async def _look(
     """Preview what the proposal would touch, as it is now."""
     operation = EffectContext(transaction=transaction, space=space, proposal=proposal, by=by)
     return await effect_for(review.effects, proposal.type).look(operation)
-
-
-Q = queries_of("festinger.proposals")
 
 
 async def rebuild_proposal(review: ReviewDeps, space: SpaceId, proposal: UUID, *, by: str) -> Proposal:

@@ -28,8 +28,13 @@ from festinger.proposals.model import (
     save_wording,
 )
 from festinger.proposals.sightings.fingerprint import to_storable_text
-from festinger.proposals.sightings.model import LONGEST_REASON, LONGEST_WHAT, ProposalSighting, sighting_of
-from festinger.proposals.sightings.recount import emit_proposal_event
+from festinger.proposals.sightings.recount import (
+    LONGEST_REASON,
+    LONGEST_WHAT,
+    ProposalSighting,
+    emit_proposal_event,
+    sighting_of,
+)
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.text.secrets import remove_secrets

@@ -20,8 +20,8 @@ from festinger.errors import (
     TooDeep,
     Unseen,
 )
+from festinger.proposals.deps import ONE_BY_ONE, WORDS_NEEDED, EffectPreview
 from festinger.proposals.model import ORDER, Proposal, ProposalState, ProposalType, Verdict, VerdictKind, VerdictResult
-from festinger.proposals.verdicts.effects import ONE_BY_ONE, WORDS_NEEDED, EffectPreview
 from festinger.settings.proposals import ProposalsSettings
 
 OPEN = frozenset({ProposalState.PROMOTED, ProposalState.DEEPENING, ProposalState.DEFERRED})
@@ -144,7 +144,6 @@ def require_one_by_one(types: Iterable[ProposalType]) -> None:
 
 
 def result_for_error(error: FestingerError) -> VerdictResult:
-    """Return the verdict result for an error."""
     if isinstance(error, Stale):
         return VerdictResult.STALE
     return VerdictResult.ALREADY if isinstance(error, AlreadyDecided) else VerdictResult.REFUSED

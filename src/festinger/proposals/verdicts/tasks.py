@@ -13,9 +13,15 @@ from uuid import UUID
 
 from festinger.errors import AlreadyDecided, NotFound
 from festinger.ids import SpaceId
-from festinger.proposals.deps import ProposalDeps
+from festinger.proposals.deps import (
+    Afterwards,
+    EffectContext,
+    EffectPreview,
+    EffectResult,
+    ProposalDeps,
+    null_follow_up,
+)
 from festinger.proposals.model import Author, ProposalId
-from festinger.proposals.verdicts.effects import Afterwards, EffectContext, EffectPreview, EffectResult, null_follow_up
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.records import JsonRecord, row_mapper
 from festinger.store.pool import Transaction

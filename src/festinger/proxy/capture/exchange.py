@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Any
 from uuid import UUID
 
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId, TraceId
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.proxy.protocols.messages import descriptions_hash, short_sha256
@@ -183,7 +183,6 @@ def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[st
 
 
 def session_subject(session: SessionId) -> str:
-    """Subject of the events of a session."""
     return f"session:{session}"
 
 

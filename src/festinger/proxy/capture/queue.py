@@ -23,7 +23,7 @@ import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput, Unavailable
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.observability.metrics import PROXY_CAPTURE_DROPPED, PROXY_SPOOL_BYTES
 from festinger.proxy.capture.exchange import Capture, redact_capture
@@ -146,7 +146,6 @@ class CaptureWriter:
 
     @property
     def spooled(self) -> int:
-        """Bytes in the spool."""
         return self._spool.waiting
 
     @property

@@ -18,7 +18,7 @@ from cachetools import LRUCache
 
 from festinger.clock import Clock
 from festinger.errors import Unavailable
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, sanitize_text
@@ -32,8 +32,8 @@ from festinger.proxy.protocols.messages import descriptions_hash, tool_descripti
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.registry import ALIKE
 from festinger.proxy.sessions.session import (
+    ALIKE,
     ProxyCaller,
     ProxySession,
     from_stored_session,
@@ -274,7 +274,6 @@ def log_reply(ctx: RequestContext, texts: Sequence[str] = ()) -> None:
 
 
 def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
-    """The line of a finished request in the request log."""
     is_forwarded = bool(ctx.log_details)
     return LoggedRequest(
         id=ctx.request_id,

@@ -20,11 +20,10 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 from uuid import UUID
 
 import orjson
-import structlog
 
 from festinger.clock import Stopwatch
 from festinger.errors import BadInput
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, Scope, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
 from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_subject
@@ -40,16 +39,12 @@ from festinger.world.recall import SourceText
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEntry:
-    """The state of a session."""
-
     space: SpaceId
     session: StoredSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogEntry:
-    """A line of the request log."""
-
     space: SpaceId
     request: LoggedRequest
 
@@ -73,7 +68,6 @@ KINDS: Mapping[str, type[Entry]] = {
 
 
 def encode_entry(entry: Entry) -> bytes:
-    """Encode the entry as one line."""
     kind = next(name for name, known in KINDS.items() if isinstance(entry, known))
     return orjson.dumps({"kind": kind, "entry": entry}, default=_encode_bytes)
 
@@ -144,8 +138,6 @@ class WorkPacer:
             await asyncio.sleep(min(REST * worked, LONGEST_REST))
         self._since = self._stopwatch()
 
-
-log = structlog.get_logger(room="proxy")
 
 UNTRUSTED = (Origin.TOOL, Origin.DOCUMENT)
 

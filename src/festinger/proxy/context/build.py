@@ -18,8 +18,14 @@ from cachetools import LRUCache
 from festinger.clock import system_stopwatch
 from festinger.ids import NewId, Scope, SessionId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.block import PresentLines, find_placed_blocks, shown_lines
-from festinger.proxy.context.edit import FindModelfile, Position, find_no_modelfile
+from festinger.proxy.context.edit import (
+    FindModelfile,
+    Position,
+    PresentLines,
+    find_no_modelfile,
+    find_placed_blocks,
+    shown_lines,
+)
 from festinger.proxy.context.memories import Lines, MemoryReader, Restate, find_memory_updates, no_line_updates
 from festinger.proxy.context.place import ContextInput, inject_context, may_add_notes_this_turn
 from festinger.proxy.errors import fail_open
@@ -49,8 +55,6 @@ class WorldReader(Protocol):
 
 
 class AppWorldReader:
-    """Reads the world of the open app."""
-
     def __init__(self, app: Callable[[], App | None]) -> None:
         self._app = app
 
@@ -107,8 +111,6 @@ class LateResults:
 
 @dataclass(slots=True, kw_only=True)
 class _PendingQueries:
-    """The queries of one request."""
-
     world: asyncio.Task[Recollection | None] | None = None
     memory: asyncio.Task[MemoryFetchResult] | None = None
     by_words: asyncio.Task[MemoryFetchResult] | None = None

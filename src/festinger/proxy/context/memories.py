@@ -16,7 +16,7 @@ from festinger.errors import Unavailable
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import reload_observations
-from festinger.proxy.context.block import LineUpdate, PresentLines
+from festinger.proxy.context.edit import LineUpdate, PresentLines
 from festinger.proxy.sessions.session import session_name
 from festinger.proxy.statements import StoredLearner
 from festinger.retrieval.notes import load_current_memories
@@ -57,8 +57,6 @@ class MemoryReader(Protocol):
 
 
 class AppMemoryReader:
-    """Reads the memory of the open app."""
-
     def __init__(self, app: Callable[[], App | None], *, learner: StoredLearner) -> None:
         self._app = app
         self._learner = learner
@@ -137,7 +135,6 @@ def find_world_updates(world: World, shown: Mapping[str, ContextLine]) -> dict[s
 
 
 def find_memory_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
-    """Updates for lines whose memories changed."""
     memory_lines = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)

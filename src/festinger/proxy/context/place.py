@@ -11,27 +11,25 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from festinger.proxy.context.block import (
+from festinger.proxy.context.edit import (
+    Modelfile,
     PlacedBlock,
+    Position,
     PresentLines,
+    build_system_edit,
+    build_turn_edit,
     choose_system_block,
     correction_lines,
     ends_with_tool_results,
     find_carrier_turn,
+    find_incoming_lines,
     find_placed_blocks,
     forgotten_notes,
+    insert_blocks,
     remove_forgotten,
     remove_notes,
     select_new_lines,
     shown_lines,
-)
-from festinger.proxy.context.edit import (
-    Modelfile,
-    Position,
-    build_system_edit,
-    build_turn_edit,
-    find_incoming_lines,
-    insert_blocks,
 )
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
@@ -68,8 +66,6 @@ WORLD = "world"
 
 
 class PrefixChange(StrEnum):
-    """Why the forwarded prefix changed."""
-
     NOTES = "notes"
     """The notes of the system text changed."""
     FORGOTTEN = "forgotten"
@@ -204,7 +200,6 @@ class _BlockPlacer:
         return _Placement(fresh=block, joining=PlacedBlock(turn=turn, anchor=anchor, block=block), cut=cut)
 
     def _has_system(self) -> bool:
-        """Whether the system text can carry a block."""
         request, modelfile = self.ctx.chat, self.found.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
@@ -261,7 +256,6 @@ def _with_reason(why: LineReason, lines: Iterable[ContextLine]) -> list[ContextL
 
 
 def _update_session(session: ProxySession, chosen: _Placement) -> ProxySession:
-    """The session after this placement."""
     blocks = session.blocks
     if chosen.joining is not None:
         blocks = {**blocks, chosen.joining.anchor: chosen.joining.block}
@@ -305,7 +299,6 @@ def _late_sources(found: ContextInput) -> tuple[str, ...]:
 
 
 def _find_prefix_change(before: ProxySession, chosen: _Placement, present: PresentLines) -> PrefixChange | None:
-    """Why the prefix changed, if so."""
     if forgotten_notes(present):
         return PrefixChange.FORGOTTEN
     if before.system_block is None or chosen.system == before.system_block:

@@ -12,18 +12,12 @@ from math import ceil
 from cachetools import LRUCache
 
 from festinger.clock import Clock
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import NewId, SpaceId, TraceId
 from festinger.observability.metrics import PROXY_BREAKERS_OPEN, PROXY_LOOPS, PROXY_STREAM_CUTS
 from festinger.proxy.context.edit import FindModelfile
 from festinger.proxy.errors import LocalResponse, build_error_response, fail_open
 from festinger.proxy.headers import LoopStatus, first_header
-from festinger.proxy.loops.actions import (
-    LoopBreakerDecision,
-    format_json_stop_message,
-    format_stop_message,
-    retry_after_seconds,
-)
 from festinger.proxy.loops.history import Item, LoopRepetition, ToolStep, parse_steps
 from festinger.proxy.loops.judge import (
     LoopJudgment,
@@ -39,7 +33,14 @@ from festinger.proxy.loops.judge import (
     update_after_reply,
 )
 from festinger.proxy.loops.keys import ChatRole, parse_text_call, text_digest
-from festinger.proxy.loops.mitigation import MitigationInput, mitigate_loop
+from festinger.proxy.loops.mitigation import (
+    LoopBreakerDecision,
+    MitigationInput,
+    format_json_stop_message,
+    format_stop_message,
+    mitigate_loop,
+    retry_after_seconds,
+)
 from festinger.proxy.loops.stream import PART, ReplyMonitor
 from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, SkipReason, build_cleaning_rules

@@ -17,9 +17,8 @@ from typing import Any, NamedTuple
 
 from cachetools import LRUCache
 
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, SessionId
-from festinger.proxy.loops.actions import CLOSED, LoopBreaker, LoopBreakerDecision, update_breaker
 from festinger.proxy.loops.history import (
     AnswerStep,
     Item,
@@ -32,6 +31,7 @@ from festinger.proxy.loops.history import (
     task_start_index,
 )
 from festinger.proxy.loops.keys import ChatMessage, text_digest
+from festinger.proxy.loops.mitigation import CLOSED, LoopBreaker, LoopBreakerDecision, update_breaker
 from festinger.proxy.loops.stream import ChannelFinding
 from festinger.proxy.sessions.session import ProxyCaller
 from festinger.settings.tree import LoopSettings
@@ -121,8 +121,6 @@ CUTS = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopState:
-    """Loop state of one session."""
-
     previous: StepHistory = NOTHING
     task: int = 0
     """Increases whenever a person speaks."""
@@ -275,7 +273,6 @@ class LoopRegistry:
         return found if found is not None and now - found.at <= self._idle else LoopRecord(at=now, loop=LoopState())
 
     def keys(self, key: LoopKey) -> StepCache:
-        """The step cache of a session."""
         if (found := self._keys.get(key)) is None:
             found = self._keys[key] = StepCache()
         return found
@@ -305,7 +302,6 @@ NOTICED = "notice"
 def build_request_events(
     session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
 ) -> Iterator[NewEvent]:
-    """Events for what a request changed in its session."""
     standing, was, now = after.loop.standing, before.breaker, after.loop.breaker
     if standing is not None and after.rose_from(before):
         yield _build_loop_event(session, "loop_detected", standing, did)
@@ -319,7 +315,6 @@ def build_request_events(
 
 
 def build_reset_events(session: str, before: LoopState, *, by: str) -> Iterator[NewEvent]:
-    """Events for a reset by somebody."""
     if before.standing is not None:
         yield _build_loop_event(session, "loop_recovered", before.standing, ())
     if before.breaker.cause is not None:

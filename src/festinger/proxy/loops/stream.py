@@ -171,7 +171,6 @@ class RepetitionAllowance:
 
     @cached_property
     def is_asked(self) -> bool:
-        """Whether the person asked for repetition."""
         return asks_to_repeat(self.query)
 
 

@@ -60,7 +60,6 @@ _QUOTING = re.compile(
 
 
 def split_user_text(text: str) -> tuple[AttributedText, ...]:
-    """Split a user message by origin."""
     if "{" in text and (found := _parse_object(text)) is not None:
         keyed = [
             AttributedText(origin=BY_KEY[key], text=_plain_text(value)) for key, value in found.items() if key in BY_KEY
@@ -191,7 +190,6 @@ def build_turn(
     others: bytes = b"",
     span: SectionSpan | None = None,
 ) -> RequestTurn:
-    """Build a turn of one author from cleaned text."""
     text, carries, transient = stable
     sayings = attribute_text(role, text)
     message = ChatMessage(

@@ -44,7 +44,6 @@ def member_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
 
 
 def element_spans(text: str, start: int) -> list[tuple[int, int]]:
-    """Spans of an array's elements."""
     here = _skip_space(text, start + 1)
     found = []
     while text[here] != "]":

@@ -63,8 +63,6 @@ Path = tuple[str | int, ...]
 
 
 class AttributedText(NamedTuple):
-    """A text and its origin."""
-
     origin: Origin
     text: str
 
@@ -279,7 +277,6 @@ class TurnCache:
 
 
 def turn_cache_key(message: dict[str, Any], listed: str, index: int) -> Key:
-    """Cache key of a message at its position in a list."""
     content = message.get("content")
     if len(message) == PLAIN_KEYS and type(content) is str and type(role := message.get("role")) is str:
         return listed, index, role, content
@@ -354,7 +351,6 @@ def tool_descriptions(tree: Mapping[str, Any]) -> str:
 
 
 def descriptions_hash(said: str) -> bytes:
-    """Hash by which the same descriptions are recognized."""
     return short_sha256(said.encode())
 
 

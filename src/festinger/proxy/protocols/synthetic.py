@@ -256,7 +256,6 @@ OK = 200
 def build_synthetic_response(
     request: ChatRequest, text: str, *, finish: SyntheticFinish, answer_id: str, at: datetime
 ) -> LocalResponse:
-    """Build a complete response of our own to this request."""
     saying = SyntheticReply(
         text=text, finish=finish, model=request.model, id=answer_id, at=at, with_usage=request.wants_usage
     )

@@ -71,7 +71,6 @@ def parse_session_hints(headers: RawHeaders, tree: dict[str, Any]) -> SessionHin
 
 
 def parse_session_name(found: Any) -> str | None:
-    """Return the session name if it is valid."""
     if not isinstance(found, str) or not (name := found.strip()):
         return None
     if len(name.encode("utf-8", "replace")) > NAME_BYTES or _CONTROL.search(name):

@@ -192,7 +192,6 @@ FrameReader = NdjsonReader | SseReader | JsonReader
 
 
 def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
-    """Choose the reader for this content type."""
     kind = content_type.split(b";", 1)[0].strip().lower()
     if kind == b"text/event-stream":
         return SseReader(limit)

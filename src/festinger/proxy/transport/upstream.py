@@ -86,7 +86,6 @@ def find_upstream_base(protocol: ApiProtocol, settings: ProxySettings) -> str:
 
 
 def find_upstream_key(base: str, settings: ProxySettings) -> str | None:
-    """The upstream's key, if it was configured for this base."""
     if settings.upstream_key is None or base != settings.upstream:
         return None
     return settings.upstream_key.get_secret_value()

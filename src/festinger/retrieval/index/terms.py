@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from festinger.clock import Stopwatch
-from festinger.events.feed import read_events_after
+from festinger.events.outbox import read_events_after
 from festinger.ids import SpaceId
 from festinger.retrieval.candidate import MEMORY, TURN
 from festinger.retrieval.deps import RetrievalDeps

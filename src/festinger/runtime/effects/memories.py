@@ -22,9 +22,7 @@ from festinger.memory.erasure.selector import Selector, find_erasure_targets
 from festinger.memory.model import Memory, Status
 from festinger.memory.query import require_visible
 from festinger.memory.undo import undo_in_transaction
-from festinger.proposals.model import ProposalType
-from festinger.proposals.verdicts.apply import order_blocking_changes
-from festinger.proposals.verdicts.effects import (
+from festinger.proposals.deps import (
     Afterwards,
     EffectContext,
     EffectPreview,
@@ -32,11 +30,12 @@ from festinger.proposals.verdicts.effects import (
     null_follow_up,
     require_text,
 )
+from festinger.proposals.model import ProposalType
+from festinger.proposals.verdicts.apply import order_blocking_changes
 from festinger.store.pool import NestedStore
 
 
 def payload_id(payload: Mapping[str, Any], name: str) -> UUID:
-    """Return the id that a payload must have."""
     return _read(payload.get(name), name)
 
 

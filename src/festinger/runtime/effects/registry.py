@@ -1,24 +1,44 @@
-"""The effect of an approved proposal, by its type, with those on settings and on conflicts."""
+"""The effect of an approved proposal, by its type, with those on settings and on conflicts.
 
-from collections.abc import Mapping
+Effects of approved proposals on censors.
+
+An approval adds a censor that warns, escalates one from warning to blocking, or demotes it again. The package
+`memory` logs each change and undoes it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
-from festinger.errors import BadInput, NoSuchConflict, NotProposable, UndoBlocked
-from festinger.ids import EVERY_SPACE, SpaceId
-from festinger.proposals.deps import ProposalDeps
-from festinger.proposals.model import ProposalType
-from festinger.proposals.verdicts.effects import (
+from festinger.errors import BadInput, NoSuchConflict, NotFound, NotProposable, UndoBlocked
+from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, Scope, SpaceId
+from festinger.memory.censors.censor import Censor, CensorAction, parse_force
+from festinger.memory.censors.check import CensorCache
+from festinger.memory.censors.edit import (
+    CensorChangeResult,
+    CensorRequest,
+    add_censor_in_transaction,
+    demote,
+    escalate,
+    find_same_rule,
+    get_censor,
+    parse_rule,
+    undo,
+)
+from festinger.memory.deps import MemoryDeps
+from festinger.proposals.deps import (
     Afterwards,
     EffectContext,
     EffectPreview,
     EffectResult,
     Effects,
+    ProposalDeps,
     require_all_effects,
     require_text,
 )
+from festinger.proposals.model import ProposalType
 from festinger.proposals.verdicts.tasks import AdviceEffect
-from festinger.runtime.effects.censors import CensorEscalationEffect, CensorRuleEffect
 from festinger.runtime.effects.memories import ForgetEffect, IdentityPromotionEffect, MemoryChangeEffect, payload_id
 from festinger.runtime.erasure import build_erasure
 from festinger.runtime.settings import erase_setting, write_setting
@@ -38,6 +58,107 @@ from festinger.world.model import WorldDeps, null_follow
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
+
+REASON = "approved"
+
+_DEEDS: Mapping[CensorAction, Callable[..., Awaitable[CensorChangeResult]]] = {
+    CensorAction.BLOCK: escalate,
+    CensorAction.WARN: demote,
+}
+
+
+class _CensorEffect:
+    def __init__(self, watch: CensorCache) -> None:
+        self._watch = watch
+
+    def joined(self, operation: EffectContext) -> MemoryDeps:
+        """Return the dependencies of the package within the transaction of the verdict."""
+        return replace(self._watch.deps, store=NestedStore(operation.transaction))
+
+    async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
+        for change in reversed(applied.changes):
+            await undo(self.joined(operation), operation.space, UUID(change), by=operation.by)
+        return self._afterwards(operation)
+
+    def _afterwards(self, operation: EffectContext) -> Afterwards:
+        async def look_again() -> None:
+            self._watch.forget(operation.space)
+
+        return look_again
+
+
+class CensorRuleEffect(_CensorEffect):
+    """Add a censor that warns."""
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        parse_rule(_rule(payload))
+
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        duplicate = await find_same_rule(self.joined(operation), operation.space, _rule(operation.payload))
+        says = "Makes a censor that warns of what it matches."
+        return EffectPreview(is_done=duplicate is not None, payload=operation.payload, says=says)
+
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        deps, place = self.joined(operation), Scope(space=operation.space, agent=DEFAULT_AGENT)
+        made = await add_censor_in_transaction(
+            deps, operation.transaction, place, _rule(operation.payload), by=operation.by
+        )
+        return EffectResult(
+            after={"censor": str(made.censor.id), "standing": made.censor.standing},
+            changes=(str(made.change),),
+            afterwards=self._afterwards(operation),
+        )
+
+
+class CensorEscalationEffect(_CensorEffect):
+    """Let a censor block what it warned of, or only warn of what it blocked."""
+
+    def check(self, payload: Mapping[str, Any]) -> None:
+        payload_id(payload, "censor_id")
+        parse_force(payload.get("to", CensorAction.BLOCK))
+
+    async def look(self, operation: EffectContext) -> EffectPreview:
+        censor, to = (
+            payload_id(operation.payload, "censor_id"),
+            parse_force(operation.payload.get("to", CensorAction.BLOCK)),
+        )
+        try:
+            found = await get_censor(self.joined(operation), operation.space, censor)
+        except NotFound:
+            return EffectPreview(gone=(f"censor:{censor}",))
+        payload = dict(operation.payload) | {"from": found.action.value, "to": to.value}
+        says = f"Lets this censor {'stop what it warns of' if to is CensorAction.BLOCK else 'warn of what it stops'}."
+        return EffectPreview(
+            versions={f"censor:{censor}": found.version},
+            changed=() if found.active else (f"censor:{censor}",),
+            is_done=found.action is to,
+            payload=payload,
+            says=says,
+        )
+
+    async def apply(self, operation: EffectContext) -> EffectResult:
+        deps, id_ = self.joined(operation), payload_id(operation.payload, "censor_id")
+        to = parse_force(operation.payload.get("to", CensorAction.BLOCK))
+        was = await get_censor(deps, operation.space, id_)
+        done = await _DEEDS[to](deps, operation.space, id_, by=operation.by, reason=REASON)
+        if done.change is None:
+            raise BadInput(f"This censor is `{to.value}` already.")
+        return EffectResult(
+            before=_standing(was),
+            after=_standing(done.censor),
+            changes=(str(done.change),),
+            afterwards=self._afterwards(operation),
+        )
+
+
+def _standing(censor: Censor) -> dict[str, Any]:
+    return {"censor": str(censor.id), "standing": censor.standing, "version": censor.version}
+
+
+def _rule(payload: Mapping[str, Any]) -> CensorRequest:
+    on = payload.get("on", CensorRequest().on)
+    places = (on,) if isinstance(on, str) else tuple(map(str, on))
+    return CensorRequest(rule=require_text(payload, "pattern"), reason=str(payload.get("reason", "")), on=places)
 
 
 GUARDED = ("auth", "secrets", "database", "proposals")
@@ -95,7 +216,6 @@ class SettingsChangeEffect:
 
 
 def find_proposable_key(name: str) -> SettingKey:
-    """Return the setting of this name if it may be proposed."""
     key = find_setting(name)
     room = key.name.partition(".")[0]
     if key.secret or room in GUARDED or room.startswith("database"):

@@ -14,8 +14,8 @@ from uuid import UUID
 import orjson
 
 from festinger.errors import BadSignature, NotFound
-from festinger.events.event import Event
-from festinger.events.feed import find_event
+from festinger.events.catalogue import Event
+from festinger.events.outbox import find_event
 from festinger.ids import SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.llm.http import post_message

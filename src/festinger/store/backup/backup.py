@@ -60,7 +60,6 @@ class Manifest:
 
 
 def manifest_path(dump: Path) -> Path:
-    """Return the path of a dump's manifest."""
     return dump.with_name(dump.name + SUFFIX)
 
 

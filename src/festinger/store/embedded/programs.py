@@ -207,7 +207,6 @@ class Binaries:
 
 
 def bundled_binaries(major: int = MAJOR) -> Binaries:
-    """Return the programs from the wheel."""
     found = importlib.util.find_spec(PACKAGE)
     if found is None or found.origin is None:
         raise CannotStart(

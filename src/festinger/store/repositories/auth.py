@@ -82,7 +82,6 @@ async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> Non
 
 
 async def find_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | None:
-    """Return the live key with this secret, if there is one."""
     if not is_api_key(secret) or len(secret) != LENGTH:
         return None
     wanted = hash_secret(secret)

@@ -62,8 +62,6 @@ class StoredExchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMessage:
-    """A stored message and where it was said."""
-
     id: UUID
     exchange: UUID
     session: SessionId
@@ -159,7 +157,6 @@ async def recent_exchanges(
 
 
 async def sessions_with_notes(where: Transaction, space: SpaceId, sessions: Collection[str]) -> frozenset[str]:
-    """Return those of these sessions that were given notes."""
     rows = await where.all(Q["sessions_with_notes"], space=space, sessions=sorted(sessions))
     return frozenset(row["session_id"] for row in rows)
 
@@ -184,8 +181,6 @@ class StoredBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredSession:
-    """The stored state of a session."""
-
     caller: str
     session: SessionId
     head: bytes | None

@@ -22,7 +22,7 @@ from festinger.llm.endpoint import STORED_PROVIDERS, Endpoint, ProviderName, bui
 from festinger.llm.ledger import CallTotals, ModelCall
 from festinger.llm.model import ModelPurpose
 from festinger.records import field_values, row_mapper
-from festinger.settings.vault import SecretLocation, Vault, mask_secret
+from festinger.settings.master_key import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.secrets import require_current_key
@@ -58,10 +58,6 @@ class StoredModel:
     created_at: datetime
     api_key: str
     """Empty, `set (…last4)`, or a note that it cannot be read."""
-
-    @property
-    def usable(self) -> bool:
-        return self.api_key != UNREADABLE
 
 
 async def add_model(transaction: Transaction, new: NewModel, *, vault: Vault) -> None:
@@ -108,7 +104,6 @@ async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Va
 async def change_model_key(
     transaction: Transaction, model: UUID, *, space: SpaceId, api_key: SecretStr | None, vault: Vault
 ) -> None:
-    """Replace or remove the key of a model."""
     sealed = await _sealed(transaction, api_key, place=_place(space, model), vault=vault)
     await transaction.one(Q["change_model_key"], _no_model(model), space=space, id=model, api_key=sealed)
 

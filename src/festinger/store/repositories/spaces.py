@@ -64,7 +64,6 @@ async def load_spaces(store: Store) -> list[Space]:
 
 
 async def find_space(store: Store, name: str) -> Space:
-    """Return the space with this name or id."""
     missing = NotFound(f"There is no space `{name[:80]}`.", hint="`festinger spaces` lists them.")
     return Space(**await store.one(Q["find_space"], missing, name=name))
 
@@ -126,7 +125,6 @@ class ConfigRow:
 
 
 async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
-    """Return all rows, or those of one space."""
     return [ConfigRow(**row) for row in await store.all(Q["config_rows"], space=space)]
 
 

@@ -49,14 +49,12 @@ class DeleteSpaceRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/models", AccessScope.ADMIN)
 async def list_models(call: AdminCall) -> Response:
-    """Models, without their keys."""
     found = await load_stored_models(call.app.store, space=call.space, vault=call.app.vault)
     return json_response({"items": [asdict(model) for model in found], "next": None})
 
 
 @ROUTES.add("POST", "/admin/api/models", AccessScope.ADMIN)
 async def add_model(call: AdminCall) -> Response:
-    """Keep a model."""
     body = await call.body(AddModelRequest)
     made = await save_model(
         call.app,
@@ -71,14 +69,12 @@ async def add_model(call: AdminCall) -> Response:
 
 @ROUTES.add("DELETE", "/admin/api/models/{id}", AccessScope.ADMIN)
 async def delete_model(call: AdminCall) -> Response:
-    """Take a model away."""
     await drop_model(call.app, call.id, space=call.space)
     return json_response({"removed": call.id})
 
 
 @ROUTES.add("POST", "/admin/api/models/{id}/test", AccessScope.ADMIN)
 async def test_model(call: AdminCall) -> Response:
-    """Make one tiny call to a model."""
     seen = await ping_model(call.app, call.id, space=call.space)
     error = seen.error.message if seen.error else None
     return json_response({"model": seen.model, "latency_ms": seen.latency_ms, "error": error})
@@ -86,13 +82,11 @@ async def test_model(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/keys", AccessScope.ADMIN)
 async def list_keys(call: AdminCall) -> Response:
-    """Keys, never their secrets."""
     return json_response({"items": [asdict(key) for key in await load_api_keys(call.app.store)], "next": None})
 
 
 @ROUTES.add("POST", "/admin/api/keys", AccessScope.ADMIN)
 async def make_key(call: AdminCall) -> Response:
-    """Make a key."""
     body = await call.body(MakeKeyRequest)
     key, secret = await issue_key(
         call.app, body.name, role=body.role, space=SpaceId(body.space), agent=body.agent, by=call.by
@@ -102,7 +96,6 @@ async def make_key(call: AdminCall) -> Response:
 
 @ROUTES.add("DELETE", "/admin/api/keys/{id}", AccessScope.ADMIN)
 async def revoke_key(call: AdminCall) -> Response:
-    """End a key."""
     known = {key.id: key for key in await load_api_keys(call.app.store)}
     if call.id not in known:
         raise NotFound(f"There is no key `{call.id}`.")
@@ -112,21 +105,18 @@ async def revoke_key(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/spaces", AccessScope.READ)
 async def list_spaces(call: AdminCall) -> Response:
-    """The spaces that the key reaches."""
     found = [space for space in await load_spaces(call.app.store) if call.own_space in (None, space.id)]
     return json_response({"items": [asdict(space) for space in found], "next": None})
 
 
 @ROUTES.add("POST", "/admin/api/spaces", AccessScope.ADMIN)
 async def create_space(call: AdminCall) -> Response:
-    """Make a space."""
     body = await call.body(SpaceNameRequest)
     return json_response(asdict(await add_space(call.app, body.name)), 201)
 
 
 @ROUTES.add("PATCH", "/admin/api/spaces/{name}", AccessScope.ADMIN)
 async def rename_space(call: AdminCall) -> Response:
-    """Rename a space."""
     body = await call.body(SpaceNameRequest)
     space = await find_space(call.app.store, call.request.path_params["name"])
     return json_response(asdict(await change_space_name(call.app, space, body.name)))
@@ -134,7 +124,6 @@ async def rename_space(call: AdminCall) -> Response:
 
 @ROUTES.add("DELETE", "/admin/api/spaces/{name}", AccessScope.ADMIN)
 async def delete_space(call: AdminCall) -> Response:
-    """Erase a space for ever."""
     body = await call.body(DeleteSpaceRequest)
     space = await find_space(call.app.store, call.request.path_params["name"])
     if body.confirm != space.name:
@@ -144,7 +133,6 @@ async def delete_space(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/status", AccessScope.READ)
 async def show_status(call: AdminCall) -> Response:
-    """The numbers."""
     return json_response(await build_status(call.app, space=call.space))
 
 
@@ -158,7 +146,6 @@ class DropJobRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/jobs", AccessScope.ADMIN)
 async def show_jobs(call: AdminCall) -> Response:
-    """Jobs, the newest first."""
     wanted = call.request.query_params.get("state")
     if wanted is not None and wanted not in list(JobState):
         raise BadInput(f"`state` must be one of {', '.join(JobState)}.")
@@ -173,34 +160,29 @@ async def show_jobs(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/jobs/schedule", AccessScope.ADMIN)
 async def show_schedule(call: AdminCall) -> Response:
-    """Periodic jobs."""
     found = await list_scheduled_jobs(call.app.jobs)
     return json_response({"items": [asdict(job) for job in found], "next": None})
 
 
 @ROUTES.add("GET", "/admin/api/jobs/{job:int}", AccessScope.ADMIN)
 async def show_job(call: AdminCall) -> Response:
-    """One job."""
     return json_response(asdict(await find_job(call.app.store, _number(call))))
 
 
 @ROUTES.add("POST", "/admin/api/jobs/{name}/run", AccessScope.ADMIN)
 async def run_job(call: AdminCall) -> Response:
-    """Start a periodic job now."""
     name = call.request.path_params["name"]
     return json_response({"job": await call.app.jobs.run_now(name), "name": name}, 202)
 
 
 @ROUTES.add("POST", "/admin/api/jobs/{job:int}/retry", AccessScope.ADMIN)
 async def retry_dead_job(call: AdminCall) -> Response:
-    """Put a dead job back."""
     await retry_job(call.app.store, _number(call))
     return json_response({"retried": [_number(call)]})
 
 
 @ROUTES.add("POST", "/admin/api/jobs/{job:int}/drop", AccessScope.ADMIN)
 async def drop_dead_job(call: AdminCall) -> Response:
-    """Lay a dead job aside."""
     body = await call.body(DropJobRequest)
     await drop_job(call.app.jobs.deps, _number(call), note=body.note)
     return json_response({"dropped": _number(call)})
@@ -208,7 +190,6 @@ async def drop_dead_job(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/jobs/{job:int}/cancel", AccessScope.ADMIN)
 async def cancel_job(call: AdminCall) -> Response:
-    """Stop a job."""
     return json_response({"job": _number(call), "how": await call.app.jobs.cancel(_number(call))})
 
 
@@ -225,14 +206,12 @@ class ChangeSettingRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/config", AccessScope.ADMIN)
 async def list_settings(call: AdminCall) -> Response:
-    """Every setting with value, default and source."""
     found, waiting = call.supervisor.settings.loaded(call.space).settings(), _waiting(call)
     return json_response({"items": [_record(setting, waiting) for setting in found], "next": None})
 
 
 @ROUTES.add("PUT", "/admin/api/config/{key}", AccessScope.ADMIN)
 async def put_setting(call: AdminCall) -> Response:
-    """Change a setting."""
     body = await call.body(ChangeSettingRequest)
     before, after = await change_setting(call.app, _key(call), _text(body.value), by=call.by, space=_space(call))
     return json_response(
@@ -247,7 +226,6 @@ async def put_setting(call: AdminCall) -> Response:
 
 @ROUTES.add("DELETE", "/admin/api/config/{key}", AccessScope.ADMIN)
 async def delete_setting(call: AdminCall) -> Response:
-    """Take a change back."""
     after = await reset_setting(call.app, _key(call), by=call.by, space=_space(call))
     return json_response({"key": after.key.name, "value": after.value, "source": str(after.source)})
 

@@ -58,13 +58,11 @@ def named_agent(call: AdminCall) -> AgentId:
 
 @ROUTES.add("GET", f"{AGENTS}/mind", AccessScope.READ)
 async def show_mind(call: AdminCall) -> Response:
-    """What the mind of an agent holds."""
     return json_response(await describe_mind(call.app, call.space, named_agent(call)))
 
 
 @ROUTES.add("GET", f"{AGENTS}/cycles", AccessScope.READ)
 async def show_cycles(call: AdminCall) -> Response:
-    """Turns of thought, the newest first."""
     limit, scope = parse_limit(call.request), Scope(space=call.space, agent=named_agent(call))
     found = await list_cycles(call.app, scope, before=parse_cursor(call.request), limit=limit)
     return json_response(build_page(found, limit=limit, last=found[-1]["n"] if found else None))
@@ -72,7 +70,6 @@ async def show_cycles(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{AGENTS}/readiness", AccessScope.READ)
 async def show_readiness(call: AdminCall) -> Response:
-    """Ten milestones, and when each was reached."""
     found = await load_readiness(call.app.store, Scope(space=call.space, agent=named_agent(call)))
     return json_response({"milestones": found})
 
@@ -110,7 +107,6 @@ async def _stream(call: AdminCall, scope: Scope, text: str) -> AsyncIterator[byt
 
 @ROUTES.add("POST", f"{AGENTS}/goals", AccessScope.REVIEW)
 async def change_goal(call: AdminCall) -> Response:
-    """Add, reach, drop or reopen a goal."""
     step = await apply_goal(call, await call.body(GoalRequest))
     return json_response(
         {"id": step.memory.id, "text": step.memory.content, "state": step.state, "change": step.change}

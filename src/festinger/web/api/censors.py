@@ -73,7 +73,6 @@ class FalsePositiveRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/censors", AccessScope.READ)
 async def get_censors(call: AdminCall) -> Response:
-    """Censors, the newest first."""
     asked, limit = call.request.query_params.get("active"), parse_limit(call.request)
     if asked not in (None, "true", "false"):
         raise BadInput("`active` must be `true` or `false`.")
@@ -101,7 +100,6 @@ async def post_censor(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/censors/check", AccessScope.WRITE)
 async def post_text_check(call: AdminCall) -> Response:
-    """What the censors say of a text."""
     body = await call.body(CheckTextRequest)
     watch, place = call.app.memory.watch, caller_scope(call)
     if body.dry_run:
@@ -112,7 +110,6 @@ async def post_text_check(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/censors/{id}/triggers", AccessScope.READ)
 async def list_strikes(call: AdminCall) -> Response:
-    """When and where a censor struck, the newest first."""
     await get_censor(call.app.memory.deps, call.space, call.id)
     limit = parse_limit(call.request)
     found = await list_triggers(
@@ -136,7 +133,6 @@ async def patch_censor(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/censors/triggers/{id}/false-positive", AccessScope.REVIEW)
 async def mark_strike_wrong(call: AdminCall) -> Response:
-    """Call a strike wrong."""
     return await _wrong(call, call.id)
 
 

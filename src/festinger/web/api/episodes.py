@@ -85,7 +85,6 @@ class UpdateEpisodeRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/episodes", AccessScope.READ)
 async def get_episodes(call: AdminCall) -> Response:
-    """Episodes, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     state = asked.get("state")
     found = await page_episodes(
@@ -180,7 +179,6 @@ async def post_episode_close(call: AdminCall) -> Response:
 
 @ROUTES.add("PATCH", "/admin/api/episodes/{id}", AccessScope.WRITE)
 async def patch_episode(call: AdminCall) -> Response:
-    """Give an episode a title or a summary."""
     await _mine(call)
     body = await call.body(UpdateEpisodeRequest)
     named = await update_episode(call.app.memory.deps, call.space, call.id, title=body.title, summary=body.summary)

@@ -11,8 +11,8 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from festinger.errors import TooMany, Unavailable
-from festinger.events.event import Event
-from festinger.events.feed import FeedGap, event_history
+from festinger.events.catalogue import Event
+from festinger.events.outbox import FeedGap, event_history
 from festinger.ids import EventId, SessionId, read_id
 from festinger.outcomes.capture import inferred_edge_outcomes
 from festinger.outcomes.model import ReportSource
@@ -42,7 +42,6 @@ KEEP_ALIVE_SECONDS = 15.0
 
 @ROUTES.add("GET", "/admin/api/events", AccessScope.READ)
 async def list_events(call: AdminCall) -> Response:
-    """What happened, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     found = await event_history(
         call.app.store,
@@ -113,7 +112,6 @@ HAPPENED = 100
 
 @ROUTES.add("GET", "/admin/api/requests", AccessScope.READ)
 async def list_request_log(call: AdminCall) -> Response:
-    """Requests that memory served, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     session = asked.get("session")
     cursor = parse_cursor(call.request)

@@ -85,7 +85,6 @@ async def forget_many(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{API}/memories/{{id}}/forget", AccessScope.REVIEW)
 async def forget_one(call: AdminCall) -> Response:
-    """Forget one memory for good."""
     body = await call.body(ForgetOneRequest)
     return await _forget(call, Selector(ids=(MemoryId(call.id),)), reason=body.reason, dry_run=body.dry_run)
 
@@ -97,7 +96,6 @@ async def _forget(call: AdminCall, selector: Selector, *, reason: str, dry_run: 
 
 @ROUTES.add("POST", f"{API}/memories/{{id}}/request-forget", AccessScope.WRITE)
 async def request_forget(call: AdminCall) -> Response:
-    """Ask a person to forget one memory."""
     body = await call.body(ForgetProposalRequest)
     memory, place = await find_memory_and_scope(call)
     fields = await build_forget_proposal(call.app.memory.deps, place, memory, reason=body.reason)
@@ -106,7 +104,6 @@ async def request_forget(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{API}/repair", AccessScope.REVIEW)
 async def repair_source(call: AdminCall) -> Response:
-    """Take back all that came from somewhere."""
     body = await call.body(RepairRequest)
     done = await build_erasure(call.app).repair(
         call.space, body.selector(), by=call.by, mode=body.mode, dry_run=body.dry_run
@@ -116,7 +113,6 @@ async def repair_source(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{API}/refusals", AccessScope.READ)
 async def get_refusals(call: AdminCall) -> Response:
-    """What was not learnt, and why."""
     reason = call.request.query_params.get("reason")
     found = await page_refusals(call.app.memory.deps, call.space, reason=reason, limit=parse_limit(call.request))
     return json_response({"items": [each.as_json() for each in found]})
@@ -124,6 +120,5 @@ async def get_refusals(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{API}/refusals/{{id}}/learn", AccessScope.REVIEW)
 async def learn_refusal(call: AdminCall) -> Response:
-    """Learn what was refused, as a person's word."""
     learned = await learn_anyway(call.app.memory.deps, call.space, call.id, by=call.by)
     return json_response(learned.as_json(), learned.http)

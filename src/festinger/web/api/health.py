@@ -21,13 +21,11 @@ ROUTES = RouteTable()
 
 @ROUTES.add("GET", "/admin/healthz", AccessScope.PROBE)
 async def healthz(_call: AdminCall) -> Response:
-    """The loop turns."""
     return json_response({"ok": True})
 
 
 @ROUTES.add("GET", "/admin/readyz", AccessScope.PROBE)
 async def readyz(call: AdminCall) -> Response:
-    """The database answers."""
     problem = await _unready(call)
     body: dict[str, object] = {"ready": problem is None}
     if call.admission.trusted:
@@ -60,7 +58,6 @@ async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str,
 
 @ROUTES.add("GET", "/admin/metrics", AccessScope.OPEN)
 async def metrics_page(call: AdminCall) -> Response:
-    """Prometheus metrics."""
     if not call.supervisor.settings.now.metrics.enabled:
         raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
     if call.supervisor.app:

@@ -25,7 +25,6 @@ class McpResponse(Response):
 
 @ROUTES.add("POST", MCP, AccessScope.READ)
 async def serve_mcp(call: AdminCall) -> Response:
-    """Messages of an MCP client."""
     serve, key = call.supervisor.mcp, presented_key(call.request)
     if serve is None:
         raise NotFound("This process serves no MCP clients.")

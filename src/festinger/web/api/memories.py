@@ -80,7 +80,6 @@ class LearnStatementRequest(ApiInput):
 
 @ROUTES.add("POST", MEMORIES, AccessScope.WRITE)
 async def learn_one(call: AdminCall) -> Response:
-    """Learn one statement."""
     body = await call.body(LearnStatementRequest)
     given = await build_learn_input(call, body, key=_one_key(call, body.key))
     learned = await learn(call.app.memory.deps, caller_scope(call), given)
@@ -149,7 +148,6 @@ async def build_learn_input(call: AdminCall, body: LearnStatementRequest, *, key
 
 @ROUTES.add("GET", MEMORIES, AccessScope.READ)
 async def get_memories(call: AdminCall) -> Response:
-    """Memories, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     wanted = replace(parse_filter(asked), everybodys=viewer_of(call) is None)
     after = parse_cursor(call.request)
@@ -160,7 +158,6 @@ async def get_memories(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{MEMORIES}/{{id}}", AccessScope.READ)
 async def show_memory(call: AdminCall) -> Response:
-    """One memory."""
     asked, deps = call.request.query_params, call.app.memory.deps
     memory, place = await find_memory_and_scope(call)
     wanted = parse_filter(asked)
@@ -170,7 +167,6 @@ async def show_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{MEMORIES}/{{id}}/why", AccessScope.READ)
 async def show_why(call: AdminCall) -> Response:
-    """On what a memory rests."""
     memory, place = await find_memory_and_scope(call)
     return json_response((await explain_belief(call.app.memory.deps, place, memory)).as_json())
 
@@ -244,7 +240,6 @@ class SplitMemoryRequest(ApiInput):
 
 @ROUTES.add("PATCH", f"{MEMORIES}/{{id}}", AccessScope.REVIEW)
 async def edit_memory(call: AdminCall) -> Response:
-    """Give a memory other words."""
     body, deps = await call.body(EditMemoryRequest), call.app.memory.deps
     memory, version = await find_memory_id(call), parse_version(call.request)
     return _revised(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
@@ -252,7 +247,6 @@ async def edit_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW)
 async def archive_memory(call: AdminCall) -> Response:
-    """Put a memory away."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
@@ -260,7 +254,6 @@ async def archive_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW)
 async def restore_memory(call: AdminCall) -> Response:
-    """Bring back what was put away or replaced."""
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
     return _revised(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
@@ -268,14 +261,12 @@ async def restore_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW)
 async def release_memory(call: AdminCall) -> Response:
-    """Let a memory out of quarantine."""
     memory = await find_memory_id(call)
     return _revised(await release(call.app.memory.deps, call.space, memory, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/supersede", AccessScope.REVIEW)
 async def supersede_memory(call: AdminCall) -> Response:
-    """Say that another memory stands in its place."""
     body, deps = await call.body(SupersedeMemoryRequest), call.app.memory.deps
     old, new = await find_memory_id(call), await resolve_memory_id(deps, call.space, body.by)
     return _revised(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
@@ -283,7 +274,6 @@ async def supersede_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/merge", AccessScope.REVIEW)
 async def merge_memory(call: AdminCall) -> Response:
-    """Fold memories that say the same into one."""
     body, deps = await call.body(MergeMemoriesRequest), call.app.memory.deps
     wanted = [await find_memory_id(call), *[await resolve_memory_id(deps, call.space, each) for each in body.ids]]
     return _revised(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
@@ -291,7 +281,6 @@ async def merge_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/split", AccessScope.REVIEW)
 async def split_memory(call: AdminCall) -> Response:
-    """Learn the parts of a memory each by itself."""
     body, deps = await call.body(SplitMemoryRequest), call.app.memory.deps
     parted = await split(deps, call.space, await find_memory_id(call), body.texts, by=call.by)
     return json_response(parted.as_json(), 201)
@@ -299,7 +288,6 @@ async def split_memory(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/changes", AccessScope.READ)
 async def show_changes(call: AdminCall) -> Response:
-    """What was done to memories, the newest first."""
     asked, limit, deps = call.request.query_params, parse_limit(call.request), call.app.memory.deps
     subject = asked.get("subject")
     found = await list_changes(
@@ -316,7 +304,6 @@ async def show_changes(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/changes/{id}/undo", AccessScope.REVIEW)
 async def undo_change(call: AdminCall) -> Response:
-    """Take a change back."""
     undone = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
     return json_response(undone.as_json())
 
@@ -352,7 +339,6 @@ class AnswerJudgementRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/judgements", AccessScope.READ)
 async def list_judgements(call: AdminCall) -> Response:
-    """What judges said of two statements, the newest first."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     if (final := asked.get("final")) not in FINAL:
         raise BadInput("`final` is `true` or `false`.")
@@ -370,7 +356,6 @@ async def list_judgements(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/judgements/{id}", AccessScope.REVIEW)
 async def answer_judgement(call: AdminCall) -> Response:
-    """A person's answer to what no judge could tell."""
     body = await call.body(AnswerJudgementRequest)
     answered = await answer_question(call.app, call.space, call.id, body.relation, by=call.by, note=body.note)
     return json_response(answered.as_json() | {"question": await fetch_judgement(call.app, call.space, call.id)})

@@ -25,7 +25,6 @@ class UndoNightRequest(ApiInput):
 
 @ROUTES.add("GET", "/admin/api/nights", AccessScope.READ)
 async def show_nights(call: AdminCall) -> Response:
-    """Nights, the newest first."""
     limit, cursor = parse_limit(call.request), call.request.query_params.get("cursor")
     found = await list_nights(call.app, space=call.space, limit=limit, cursor=read_id(cursor) if cursor else None)
     items: list[dict[str, Any]] = [each.as_json() for each in found]
@@ -40,7 +39,6 @@ async def show_night(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/nights", AccessScope.REVIEW)
 async def start_night(call: AdminCall) -> Response:
-    """Run a night now, or preview it."""
     body = await call.body(RunNightRequest)
     night = await run_night(call.app, space=call.space, agent=body.agent, dry_run=body.dry_run, step=body.step)
     return json_response({"night": str(night)}, 202)
@@ -48,7 +46,6 @@ async def start_night(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/nights/{id}/undo", AccessScope.REVIEW)
 async def take_night_back(call: AdminCall) -> Response:
-    """Take a night back, or one item of it."""
     body = await call.body(UndoNightRequest)
     undone = await undo_night(call.app, space=call.space, id=call.id, item=body.item, by=call.by)
     return json_response({"night": str(call.id), "undone": undone})

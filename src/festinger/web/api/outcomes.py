@@ -72,7 +72,6 @@ def reporter_of(call: AdminCall, *, session: str | None = None) -> Reporter:
 
 @ROUTES.add("POST", "/admin/api/outcomes", AccessScope.WRITE)
 async def report_outcomes(call: AdminCall) -> Response:
-    """Say what became of memories."""
     body = await call.body(ReportOutcomesRequest)
     key = call.request.headers.get("idempotency-key")
     if key is not None and not 0 < len(key) <= LONGEST_KEY:
@@ -94,7 +93,6 @@ async def report_outcomes(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/reads", AccessScope.WRITE)
 async def stage_reads(call: AdminCall) -> Response:
-    """Note that memories were read."""
     body = await call.body(StageReadsRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     for each in body.ids:
@@ -104,7 +102,6 @@ async def stage_reads(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/surfaced", AccessScope.WRITE)
 async def record_surfacing(call: AdminCall) -> Response:
-    """Note that memories were put before a model."""
     body = await call.body(RecordSurfacingRequest)
     protocol = call.app.outcomes.protocol(reporter_of(call))
     found = await protocol.on_surfaced(body.ids, body.reason, body.partition)
@@ -129,7 +126,6 @@ async def show_surfacings(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/outcomes", AccessScope.READ)
 async def list_outcomes(call: AdminCall) -> Response:
-    """What was done with memories, newest first."""
     query, limit = call.request.query_params, parse_limit(call.request)
     memory, how, cursor = query.get("memory"), query.get("how"), query.get("cursor")
     if how is not None and how not in tuple(ReportSource):
@@ -177,7 +173,6 @@ def rhythm_json(rhythm: Any, cycles: Any) -> Mapping[str, Any]:
 
 @ROUTES.add("POST", "/admin/api/memories/{id}/prediction", AccessScope.WRITE)
 async def record_prediction(call: AdminCall) -> Response:
-    """Keep what a memory is expected to lead to."""
     body = await call.body(RecordPredictionRequest)
     await call.app.outcomes.protocol(reporter_of(call)).record_prediction(call.id, body.predicted)
     return Response(status_code=204)
@@ -185,7 +180,6 @@ async def record_prediction(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/memories/{id}/prediction/resolve", AccessScope.WRITE)
 async def resolve_prediction(call: AdminCall) -> Response:
-    """Say what came, against what was expected."""
     body = await call.body(ResolvePredictionRequest)
     error = await call.app.outcomes.protocol(reporter_of(call)).resolve_prediction(call.id, body.actual)
     return json_response({"error": error})

@@ -88,7 +88,6 @@ async def find_proposal_id(call: AdminCall) -> ProposalId:
 
 @ROUTES.add("GET", PROPOSALS, AccessScope.READ)
 async def list_proposals(call: AdminCall) -> Response:
-    """Proposals, the latest seen first."""
     limit, asked = parse_limit(call.request), call.request.query_params
     after = parse_time_cursor(asked.get("cursor") or asked.get("after"))
     items = await review_of(call).listed(parse_proposal_filter(asked, after=after, limit=limit))
@@ -146,7 +145,6 @@ async def list_pairs(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{PROPOSALS}/tasks", AccessScope.READ)
 async def list_tasks(call: AdminCall) -> Response:
-    """What is to be done about approved advice."""
     asked = call.request.query_params.get("state", TaskState.OPEN)
     if asked not in (*TaskState, "all"):
         raise BadInput(f"`state` must be one of {', '.join((*TaskState, 'all'))}.")
@@ -156,7 +154,6 @@ async def list_tasks(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{PROPOSALS}/rate", AccessScope.READ)
 async def show_rate(call: AdminCall) -> Response:
-    """Whether the bars are loose or tight."""
     return json_response(await review_of(call).rate())
 
 

@@ -34,7 +34,6 @@ UNDECIDED = ("waiting", "expired")
 
 @ROUTES.add("GET", "/admin/api/quarantine", AccessScope.READ)
 async def list_quarantine(call: AdminCall) -> Response:
-    """Statements that nobody vouches for, newest first."""
     status = call.request.query_params.get("status", "waiting")
     if status not in (*STATUSES, "all"):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
@@ -48,7 +47,6 @@ async def list_quarantine(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/quarantine/{id}/admit", AccessScope.REVIEW)
 async def admit_one(call: AdminCall) -> Response:
-    """Let a statement in."""
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is None:
         return json_response({"status": stated.did.value, "conflict": None})
@@ -62,14 +60,12 @@ async def admit_one(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/quarantine/{id}/reject", AccessScope.REVIEW)
 async def reject_one(call: AdminCall) -> Response:
-    """Keep a statement out."""
     held = await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
     return json_response({"status": held.status, "id": held.id})
 
 
 @ROUTES.add("POST", "/admin/world/quarantine/{id}/admit", AccessScope.REVIEW, page=True)
 async def admit_form(call: AdminCall) -> Response:
-    """Let a statement in, from the page."""
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is not None:
         return redirect_to(call, f"/admin/conflicts/{stated.conflict}")
@@ -91,7 +87,6 @@ async def undo_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/world/quarantine/{id}/reject", AccessScope.REVIEW, page=True)
 async def reject_form(call: AdminCall) -> Response:
-    """Keep a statement out, from the page."""
     await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, "/admin/world", decided=str(call.id))
 

@@ -44,7 +44,6 @@ class RecallApiRequest(ApiInput):
 
 @ROUTES.add("POST", "/admin/api/recall", AccessScope.READ)
 async def recall_memories(call: AdminCall) -> Response:
-    """What comes to mind for a cue."""
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
@@ -63,7 +62,6 @@ class RecollectRequest(ApiInput):
 
 @ROUTES.add("POST", "/admin/api/recollect", AccessScope.READ)
 async def recollect_notes(call: AdminCall) -> Response:
-    """The block of notes that belongs beside a message."""
     body = await call.body(RecollectRequest)
     found = await recollect(
         call.app, _scope(call, body.session), body.text, exclude=body.exclude, tokens=body.tokens, door=_interface(call)
@@ -73,7 +71,6 @@ async def recollect_notes(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/brief", AccessScope.READ)
 async def show_brief(call: AdminCall) -> Response:
-    """What is known of a topic, or of everything."""
     tokens = parse_whole(call.request, "tokens", default=DEFAULT_TOKENS, most=MOST_TOKENS)
     found = await brief(call.app, _scope(call, None), call.request.query_params.get("topic"), tokens=tokens)
     return json_response(found.as_json())
@@ -89,7 +86,6 @@ def _interface(call: AdminCall) -> str:
 
 @ROUTES.add("GET", "/admin/api/recalls", AccessScope.READ)
 async def list_recalls(call: AdminCall) -> Response:
-    """What was recalled, newest first."""
     query, limit = call.request.query_params, parse_limit(call.request)
     found = await load_recalls(
         call.app.recall.deps,
@@ -105,13 +101,11 @@ async def list_recalls(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/recalls/{id}", AccessScope.READ)
 async def show_recall(call: AdminCall) -> Response:
-    """One recall, and why each hit came."""
     return json_response(await find_recall(call.app.recall.deps, call.space, call.id))
 
 
 @ROUTES.add("POST", "/admin/api/recalls/{id}/replay", AccessScope.READ)
 async def replay_recall(call: AdminCall) -> Response:
-    """The same recall now, and what changed."""
     return json_response(await rerun_recall(call.app.recall.deps, call.space, call.id))
 
 

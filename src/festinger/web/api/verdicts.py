@@ -67,7 +67,6 @@ class LiftMuteRequest(ApiInput):
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/verdict", AccessScope.KNOWN)
 async def decide_proposal(call: AdminCall) -> Response:
-    """Decide a proposal."""
     body = await call.body(VerdictRequest)
     words = body.words(version=parse_version(call.request), ref=idempotency_key(call))
     return json_response(
@@ -77,7 +76,6 @@ async def decide_proposal(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{PROPOSALS}/verdicts", AccessScope.KNOWN)
 async def decide_many(call: AdminCall) -> Response:
-    """Say the same of many proposals."""
     body = await call.body(BulkVerdictRequest)
     review = review_of(call)
     ids = [await review.find(each) for each in body.ids]
@@ -87,39 +85,33 @@ async def decide_many(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/undo", AccessScope.REVIEW)
 async def undo_proposal(call: AdminCall) -> Response:
-    """Take back what an approval did."""
     return json_response(await review_of(call).undo(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/rebuild", AccessScope.REVIEW)
 async def rebuild_proposal(call: AdminCall) -> Response:
-    """Make a proposal anew from what stands."""
     return json_response(await review_of(call).rebuild(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/release", AccessScope.REVIEW)
 async def release_proposal(call: AdminCall) -> Response:
-    """Let go a proposal that is held back."""
     return json_response(await review_of(call).release(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/lift", AccessScope.REVIEW)
 async def lift_mute(call: AdminCall) -> Response:
-    """Let a muted producer speak again."""
     body = await call.body(LiftMuteRequest)
     return json_response(await review_of(call).lift(body.producer, body.category))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}", AccessScope.REVIEW)
 async def decide_pair(call: AdminCall) -> Response:
-    """Say whether two proposals are one."""
     body = await call.body(DecidePairRequest)
     return json_response(await review_of(call).decide_pair(call.id, accept=body.accept))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}/split", AccessScope.REVIEW)
 async def split_pair(call: AdminCall) -> Response:
-    """Part two proposals that were joined."""
     return json_response(await review_of(call).split(call.id))
 
 
@@ -141,7 +133,6 @@ class AddReviewerRequest(ApiInput):
 
 @ROUTES.add("GET", REVIEWERS, AccessScope.ADMIN)
 async def list_reviewers(call: AdminCall) -> Response:
-    """Everybody whose verdict counts or counted."""
     return json_response({"items": await review_of(call).reviewers(), "next": None})
 
 
@@ -174,7 +165,6 @@ class WebhookVerdictRequest(ApiInput):
 
 @ROUTES.add("POST", ANSWER, AccessScope.PROBE)
 async def receive_verdict(call: AdminCall) -> Response:
-    """Take a signed verdict."""
     body = await call.raw(MAX_MESSAGE)
     check_signature(call.app, call.request.headers.get(SIGNATURE, ""), body)
     try:

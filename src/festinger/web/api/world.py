@@ -76,7 +76,6 @@ class ResolveConflictRequest(ApiInput):
 
 @_both("POST", "/iknowthat", AccessScope.WRITE, keyless=True)
 async def state_facts(call: AdminCall) -> Response:
-    """State a fact."""
     body = await call.body(StateFactsRequest)
     room, space = call.app.world, call.space
     await room.need(space)
@@ -89,7 +88,6 @@ async def state_facts(call: AdminCall) -> Response:
 
 @_both("GET", "/conflicts", AccessScope.READ, keyless=True)
 async def list_conflicts(call: AdminCall) -> Response:
-    """Conflicts, most urgent first."""
     wanted = call.request.query_params.get("status")
     if wanted not in (None, "all", *STATUSES):
         raise BadInput(f"`status` must be one of {', '.join((*STATUSES, 'all'))}.")
@@ -102,7 +100,6 @@ async def list_conflicts(call: AdminCall) -> Response:
 
 @_both("GET", "/conflicts/{id}", AccessScope.READ, keyless=True)
 async def show_conflict(call: AdminCall) -> Response:
-    """One conflict."""
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, call.id)
     return json_response(await _json(call, found))
@@ -110,7 +107,6 @@ async def show_conflict(call: AdminCall) -> Response:
 
 @_both("POST", "/conflicts/{id}/dismiss", AccessScope.REVIEW)
 async def dismiss_conflict(call: AdminCall) -> Response:
-    """Let the old fact stand."""
     body = await call.body(DismissConflictRequest)
     verdict = ConflictVerdict(
         decision=ConflictDecision.DISMISS, judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
@@ -120,7 +116,6 @@ async def dismiss_conflict(call: AdminCall) -> Response:
 
 @_both("POST", "/conflicts/{id}/resolve", AccessScope.REVIEW)
 async def resolve_conflict(call: AdminCall) -> Response:
-    """Decide a conflict."""
     body = await call.body(ResolveConflictRequest)
     verdict = ConflictVerdict(
         **body.model_dump(exclude={"note"}), judge=ConflictJudge.PERSON, by=call.by, reasoning=body.note
@@ -130,7 +125,6 @@ async def resolve_conflict(call: AdminCall) -> Response:
 
 @_both("POST", "/conflicts/{id}/undo", AccessScope.REVIEW)
 async def undo_decision(call: AdminCall) -> Response:
-    """Take a decision back."""
     return json_response(
         await _json(call, await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by))
     )
@@ -138,7 +132,6 @@ async def undo_decision(call: AdminCall) -> Response:
 
 @_both("POST", "/resolve/run", AccessScope.WRITE, keyless=True)
 async def run_resolution(call: AdminCall) -> Response:
-    """Resolve what can be now."""
     is_dry = call.request.query_params.get("dry_run") == "true"
     run, pending = await request_resolution(call.app, call.app.world, call.space, dry_run=is_dry)
     return json_response({"run_id": run, "pending": pending}, 202)
@@ -146,7 +139,6 @@ async def run_resolution(call: AdminCall) -> Response:
 
 @_both("GET", "/resolve/runs/{id}", AccessScope.READ, keyless=True)
 async def show_resolution_run(call: AdminCall) -> Response:
-    """How a run went."""
     return json_response(asdict(await find_run(call.app.world.deps, call.space, call.id)))
 
 
@@ -183,7 +175,6 @@ DEEPEST = 3
 
 @ROUTES.add("GET", "/admin/api/concepts/{token}", AccessScope.READ)
 async def show_concept(call: AdminCall) -> Response:
-    """All that is known of a word, and why."""
     found = await build_concept_report(
         call.app.world.deps, call.space, str(call.request.path_params["token"]).casefold()
     )
@@ -206,7 +197,6 @@ async def show_graph(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/api/wanted", AccessScope.READ)
 async def list_wanted_words(call: AdminCall) -> Response:
-    """Names that stand out and that nobody has explained."""
     found = await list_unexplained_names(call.app.world.deps, call.space, limit=parse_limit(call.request))
     return json_response({"items": [wanted_json(row) for row in found], "next": None})
 

@@ -31,7 +31,6 @@ MAX_SUBJECT = 200
 
 @add_page(ROUTES, ABOUT, "subjects.html")
 async def subjects_page(call: AdminCall) -> dict[str, Any]:
-    """What memories are about, in order of the alphabet."""
     after = call.request.query_params.get("cursor", "")[:MAX_SUBJECT]
     found = await list_subjects(call.app.memory.deps, call.space, agent=viewer_of(call), after=after, limit=LISTED)
     return {"items": found, "next": found[-1]["key"] if len(found) == LISTED else None}
@@ -68,7 +67,6 @@ async def _load_world(call: AdminCall, subject: str) -> dict[str, Any] | None:
 
 @ROUTES.add("POST", ABOUT, AccessScope.WRITE, page=True)
 async def add_form(call: AdminCall) -> Response:
-    """Add something that is known, from the page."""
     form = await call.form()
     subject = form.get("subject", "").strip()[:MAX_SUBJECT] or None
     request = LearnRequest(text=form.get("text", ""), subject=subject, origin=origin_of(call, None), shared=True)

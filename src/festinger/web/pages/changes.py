@@ -110,7 +110,6 @@ async def load_done(call: AdminCall) -> dict[str, Any] | None:
 
 @add_page(ROUTES, CHANGES, "changes.html")
 async def changes_page(call: AdminCall) -> dict[str, Any]:
-    """Everything that was done to memories."""
     asked, limit = call.request.query_params, parse_limit(call.request)
     found = await list_changes(
         call.app.memory.deps,
@@ -128,7 +127,6 @@ async def changes_page(call: AdminCall) -> dict[str, Any]:
 
 @ROUTES.add("POST", f"{CHANGES}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_form(call: AdminCall) -> Response:
-    """Undo a change, from the page, and go back there."""
     form = await call.form()
     done = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
     if not done.memories:

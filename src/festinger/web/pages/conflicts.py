@@ -126,7 +126,6 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
 
 @ROUTES.add("POST", f"{CONFLICTS}/{{id}}/decide", AccessScope.REVIEW, page=True)
 async def decide_form(call: AdminCall) -> Response:
-    """Decide a conflict, from the page."""
     form = await call.form()
     await decide_conflict(call.app.world.deps, call.space, call.id, parse_verdict(form, by=call.by))
     return redirect_to(call, CONFLICTS, done=str(call.id))
@@ -134,14 +133,12 @@ async def decide_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONFLICTS}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_form(call: AdminCall) -> Response:
-    """Take a decision back, from the page."""
     await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
 @ROUTES.add("POST", "/admin/judgements/{id}/answer", AccessScope.REVIEW, page=True)
 async def answer_form(call: AdminCall) -> Response:
-    """Answer what no judge could tell, from the page."""
     form = await call.form()
     said = form.get("decision", "")
     await answer_question(call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE])
@@ -150,7 +147,6 @@ async def answer_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/resolve", AccessScope.WRITE, page=True)
 async def run_form(call: AdminCall) -> Response:
-    """Resolve what can be now, from the page."""
     await request_resolution(call.app, call.app.world, call.space)
     return redirect_to(call, CONFLICTS)
 
@@ -183,7 +179,6 @@ async def resolution_status(call: AdminCall) -> dict[str, Any]:
 
 @add_page(ROUTES, CONFLICTS, "conflicts.html")
 async def conflicts_page(call: AdminCall) -> dict[str, Any]:
-    """What cannot both stand, and deciding it."""
     deps = call.app.world.deps
     waiting = await load_conflicts(deps, call.space, statuses=(PENDING,), limit=SHOWN)
     recent = [item for item in await load_conflicts(deps, call.space, limit=10 * SHOWN) if item.status != PENDING]
@@ -200,7 +195,6 @@ async def conflicts_page(call: AdminCall) -> dict[str, Any]:
 
 @add_page(ROUTES, f"{CONFLICTS}/{{id}}", "conflict.html")
 async def conflict_page(call: AdminCall) -> dict[str, Any]:
-    """One conflict, with its forms."""
     return await _one(call, call.id)
 
 

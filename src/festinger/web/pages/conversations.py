@@ -1,23 +1,163 @@
-"""The pages of conversations: what was said, which notes each reply had, and what was learned from it."""
+"""The pages of conversations: what was said, which notes each reply had, and what was learned from it.
 
+Shows conversations to a person: each reply with the notes that the model saw before it.
+
+Joins what several packages keep: the turns of an episode, the exchanges and the request log of its session, the
+blocks that were injected, the recalls behind them, and what was learned from each turn. What was pruned meanwhile
+is left out; notes are then shown in today's words.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound
-from festinger.ids import SessionId, read_id
-from festinger.memory.episodes.episode import Episode, EpisodeState, parse_state
-from festinger.memory.episodes.store import close_episode, get_episode, load_first_words, page_episodes
+from festinger.ids import SessionId, SpaceId, read_id
+from festinger.memory.changes import find_memories
+from festinger.memory.episodes.episode import Episode, EpisodeState, EpisodeTurn, parse_state
+from festinger.memory.episodes.store import (
+    close_episode,
+    get_episode,
+    list_learned,
+    list_turns,
+    load_first_words,
+    page_episodes,
+)
 from festinger.memory.erasure.selector import Selector
+from festinger.memory.model import Memory
 from festinger.outcomes.report import observe_recall
+from festinger.outcomes.surface import surfacings_of_recall
+from festinger.retrieval.log import find_recall
+from festinger.runtime.app import App
 from festinger.runtime.erasure import build_erasure
-from festinger.services.conversations import load_conversation
+from festinger.services.recollect import MEMORY
+from festinger.store.repositories.exchanges import load_session_blocks, recent_exchanges
+from festinger.store.repositories.request_log import LoggedRequest, list_requests
 from festinger.web.api.outcomes import reporter_of
 from festinger.web.auth import AccessScope
 from festinger.web.pages.memories import FORGET_WORD, check_word
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, can_see, parse_cursor, viewer_of
 from festinger.world.model import NoteOutcome
+
+MOST_EXCHANGES = 200
+SLACK = timedelta(minutes=10)
+"""A request is logged when its reply has ended, a little after its turns."""
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """An episode; each turn with what was learned from it and, if it is a reply, with what the model saw."""
+
+    episode: Episode
+    turns: Sequence[Document]
+    learned: Sequence[Memory]
+
+
+async def load_conversation(app: App, space: SpaceId, id_: UUID) -> Conversation:
+    """Load one conversation. Raises `NotFound`."""
+    episode = await get_episode(app.memory.deps, space, id_)
+    async with app.store.transaction() as transaction:
+        turns = await list_turns(transaction, space, id_)
+    learned = await list_learned(app.memory.deps, episode, turns)
+    by_turn: defaultdict[UUID | None, list[Document]] = defaultdict(list)
+    for memory in learned:
+        by_turn[memory.turn_id].append(memory.as_json())
+    seen = await _load_seen(app, episode, turns)
+    shown = [turn.as_json() | {"learned": by_turn[turn.turn_id], "seen": seen.get(turn.turn_id)} for turn in turns]
+    return Conversation(episode=episode, turns=shown, learned=learned)
+
+
+async def _load_seen(app: App, episode: Episode, turns: Sequence[EpisodeTurn]) -> dict[UUID, Document]:
+    """What the model saw before each reply, by the turn of the reply; without a reply, by that of the question."""
+    space, session = episode.space_id, episode.session_id
+    exchanges = await recent_exchanges(app.store, space, session, limit=MOST_EXCHANGES)
+    logged = await list_requests(
+        app.store, space, session=session, since=episode.opened_at, before=episode.last_at + SLACK, limit=MOST_EXCHANGES
+    )
+    requests = {each.id: each for each in logged}
+    blocks = await load_session_blocks(app.store, space, session)
+    texts = await _load_texts(app, space, logged, turns)
+    found = {
+        each.reply: await _describe_request(app, space, requests[each.request], blocks=blocks, texts=texts)
+        for each in exchanges
+        if each.reply is not None and each.request in requests
+    }
+    if not found:
+        found = {turn.turn_id: _describe_surfaced(turn, texts) for turn in turns if turn.surfaced}
+    return found
+
+
+async def _load_texts(
+    app: App, space: SpaceId, logged: Sequence[LoggedRequest], turns: Sequence[EpisodeTurn]
+) -> dict[str, str]:
+    notes = [note for each in logged for name in ("notes", "cut") for note in each.details.get(name, ())]
+    ids = {UUID(note["id"]) for note in notes if note["kind"] == MEMORY} | {
+        id_ for turn in turns for id_ in turn.surfaced
+    }
+    async with app.store.transaction() as transaction:
+        return {str(id_): each.content for id_, each in (await find_memories(transaction, space, ids)).items()}
+
+
+async def _describe_request(
+    app: App, space: SpaceId, request: LoggedRequest, *, blocks: Mapping[UUID, str], texts: Mapping[str, str]
+) -> Document:
+    details = request.details
+    recollection = UUID(details["recollection"]) if details.get("recollection") else None
+    whys = await _load_whys(app, space, details.get("recall"))
+    surfaced = await surfacings_of_recall(app.store, space, recollection) if recollection else []
+    outcomes = {str(each.memory_id): each.outcome for each in surfaced}
+    return {
+        "request": request.id,
+        "model": request.model,
+        "memory": request.memory,
+        "reason": request.reason,
+        "tokens": details.get("tokens", 0),
+        "waited_ms": request.before_ms,
+        "loop": details.get("loop"),
+        "late": list(details.get("late", ())),
+        "recollection": str(recollection) if recollection else None,
+        "block": blocks.get(recollection) if recollection else None,
+        "notes": [
+            _note(note, texts) | {"why": whys.get(note["id"]) or note["why"], "outcome": outcomes.get(note["id"])}
+            for note in details.get("notes", ())
+        ],
+        "cut": [_note(note, texts) for note in details.get("cut", ())],
+    }
+
+
+def _describe_surfaced(turn: EpisodeTurn, texts: Mapping[str, str]) -> Document:
+    """What came to mind with a turn that did not pass through the proxy."""
+    notes = [
+        _note({"kind": MEMORY, "id": str(each)}, texts) | {"why": "recalled", "outcome": None} for each in turn.surfaced
+    ]
+    nothing = {"request": None, "model": "", "memory": "", "reason": "", "tokens": 0, "waited_ms": None, "loop": None}
+    return {**nothing, "late": [], "recollection": None, "block": None, "notes": notes, "cut": []}
+
+
+def _note(note: Mapping[str, Any], texts: Mapping[str, str]) -> Document:
+    is_memory = note["kind"] == MEMORY
+    text = texts.get(note["id"], "a memory that was forgotten since") if is_memory else note["id"]
+    return {"kind": note["kind"], "id": note["id"], "text": text, "is_known": is_memory and note["id"] in texts}
+
+
+async def _load_whys(app: App, space: SpaceId, recall: str | None) -> dict[str, str]:
+    """Why each memory of a recall came; nothing if its record was pruned."""
+    if not recall:
+        return {}
+    try:
+        found = await find_recall(app.recall.deps, space, UUID(recall))
+    except NotFound:
+        return {}
+    return {hit["id"]: hit["why"].get("sentence", "") for hit in found["hits"]}
+
 
 ROUTES = RouteTable()
 CONVERSATIONS = "/admin/conversations"
@@ -32,7 +172,6 @@ OUTCOMES = {
 
 @add_page(ROUTES, CONVERSATIONS, "conversations.html")
 async def conversations_page(call: AdminCall) -> dict[str, Any]:
-    """Conversations, the newest first."""
     asked = call.request.query_params
     state, session = asked.get("state", ""), asked.get("session", "")
     found = await page_episodes(
@@ -79,7 +218,6 @@ async def close_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/outcome", AccessScope.REVIEW, page=True)
 async def outcome_form(call: AdminCall) -> Response:
-    """Say what became of a note, from the page."""
     form, episode = await call.form(), await _find(call)
     if form.get("outcome") not in tuple(OUTCOMES):
         raise BadInput("No outcome was chosen.")
@@ -94,7 +232,6 @@ async def outcome_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def forget_conversation_form(call: AdminCall) -> Response:
-    """Forget what a conversation taught, from the page, after the typed word."""
     check_word(await call.form())
     episode = await _find(call)
     selector = Selector(session=SessionId(episode.session_id), agent=episode.agent_id)

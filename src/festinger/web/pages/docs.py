@@ -169,7 +169,6 @@ async def docs_page(call: AdminCall) -> dict[str, Any]:
 
 @add_page(ROUTES, f"{DOCS}/{{page:path}}", "docs.html", AccessScope.OPEN)
 async def doc_page(call: AdminCall) -> dict[str, Any]:
-    """One page of the docs."""
     return await _load_page(call.request.path_params["page"])
 
 
@@ -198,7 +197,6 @@ async def _load_page(name: str, *, asked: str = "") -> dict[str, Any]:
 
 @ROUTES.add("GET", f"{DOCS}/files/{{file:path}}", AccessScope.OPEN)
 async def doc_file(call: AdminCall) -> Response:
-    """A picture or a schema that a page shows."""
     name = call.request.path_params["file"]
     listed = {path.relative_to(docs_folder()).as_posix(): path for path in docs_folder().rglob("*")}
     if name not in listed or (media := MEDIA.get(PurePosixPath(name).suffix)) is None:

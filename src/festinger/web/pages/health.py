@@ -33,7 +33,6 @@ async def health_page(call: AdminCall) -> Response:
 
 @ROUTES.add("GET", f"{HEALTH}.json", AccessScope.READ)
 async def health_page_json(call: AdminCall) -> Response:
-    """The page of health as data."""
     return json_response(await _load(call))
 
 
@@ -61,20 +60,17 @@ async def _load(call: AdminCall) -> dict[str, Any]:
 
 @ROUTES.add("POST", f"{HEALTH}/jobs/{{job:int}}/retry", AccessScope.ADMIN, page=True)
 async def retry_form(call: AdminCall) -> Response:
-    """Put a dead job back, from the page."""
     await retry_job(call.app.store, int(call.request.path_params["job"]))
     return redirect_to(call, HEALTH)
 
 
 @ROUTES.add("POST", f"{HEALTH}/jobs/{{job:int}}/drop", AccessScope.ADMIN, page=True)
 async def drop_form(call: AdminCall) -> Response:
-    """Lay a dead job aside, from the page."""
     await drop_job(call.app.jobs.deps, int(call.request.path_params["job"]), note="dropped in the console")
     return redirect_to(call, HEALTH)
 
 
 @ROUTES.add("POST", f"{HEALTH}/run/{{name}}", AccessScope.ADMIN, page=True)
 async def run_form(call: AdminCall) -> Response:
-    """Start a periodic job now, from the page."""
     await call.app.jobs.run_now(call.request.path_params["name"])
     return redirect_to(call, HEALTH)

@@ -45,14 +45,12 @@ DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, 
 
 @add_page(ROUTES, f"{INBOX}/{{id}}", "proposal.html")
 async def proposal_page(call: AdminCall) -> dict[str, Any]:
-    """One proposal in full, with its forms."""
     review = _review(call)
     return {"item": await review.card(await review.find(call.request.path_params["id"])), "ref": _mark(call)}
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/verdict", AccessScope.REVIEW, page=True)
 async def verdict_form(call: AdminCall) -> Response:
-    """Decide a proposal, from the page."""
     form, review = await call.form(), _review(call)
     words = parse_verdict_details(call, form)
     if words.edits:
@@ -68,7 +66,6 @@ def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, An
 
 @ROUTES.add("POST", f"{INBOX}/bulk", AccessScope.REVIEW, page=True)
 async def bulk_form(call: AdminCall) -> Response:
-    """Decide several proposals, from the page."""
     form = await call.form()
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
@@ -81,28 +78,24 @@ async def bulk_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_form(call: AdminCall) -> Response:
-    """Take an approval back, from the page."""
     await _review(call).undo(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/rebuild", AccessScope.REVIEW, page=True)
 async def rebuild_form(call: AdminCall) -> Response:
-    """Make a proposal anew, from the page."""
     await _review(call).rebuild(call.id)
     return redirect_to(call, f"{INBOX}/{call.id}")
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/release", AccessScope.REVIEW, page=True)
 async def release_form(call: AdminCall) -> Response:
-    """Let go what is held back, from the page."""
     await _review(call).release(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
 @ROUTES.add("POST", f"{INBOX}/pairs/{{id}}", AccessScope.REVIEW, page=True)
 async def pair_form(call: AdminCall) -> Response:
-    """Say whether two proposals are one, from the page."""
     form = await call.form()
     await _review(call).decide_pair(call.id, accept=form.get("answer") == "accept")
     return redirect_to(call, INBOX)
@@ -110,7 +103,6 @@ async def pair_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{INBOX}/tasks/{{id}}", AccessScope.REVIEW, page=True)
 async def task_form(call: AdminCall) -> Response:
-    """Close a task, from the page."""
     form = await call.form()
     state = TaskState.DONE if form.get("state") == TaskState.DONE else TaskState.DROPPED
     await _review(call).close_task(call.id, state)
@@ -119,7 +111,6 @@ async def task_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{INBOX}/lift", AccessScope.REVIEW, page=True)
 async def lift_form(call: AdminCall) -> Response:
-    """Let a muted producer speak again, from the page."""
     form = await call.form()
     await _review(call).lift(form.get("producer", ""), form.get("category", ""))
     return redirect_to(call, INBOX)
@@ -127,14 +118,12 @@ async def lift_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{INBOX}/promote", AccessScope.WRITE, page=True)
 async def promote_form(call: AdminCall) -> Response:
-    """Run the gate, from the page."""
     await _review(call).promote()
     return redirect_to(call, INBOX)
 
 
 @ROUTES.add("POST", f"{INBOX}/propose", AccessScope.WRITE, page=True)
 async def propose_form(call: AdminCall) -> Response:
-    """Propose something, from the page."""
     form = await call.form()
     fields = {name: form.get(name, "") for name in ("what", "why", "how", "category", "scope")}
     made = await submit_proposal(call, fields, approve=False, channel=ReviewChannel.CONSOLE)
@@ -166,7 +155,6 @@ def _ref(call: AdminCall, form: Mapping[str, str]) -> str:
 
 @add_page(ROUTES, INBOX, "inbox.html")
 async def inbox_page(call: AdminCall) -> dict[str, Any]:
-    """What waits for a person, and deciding it."""
     review = _review(call)
     around = await review.overview()
     cards, more = await _cards(call, review)

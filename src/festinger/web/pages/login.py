@@ -20,7 +20,6 @@ LONGEST_ADDRESS = 64
 
 @ROUTES.add("GET", "/admin/login", AccessScope.PROBE, page=True)
 async def login_page(call: AdminCall) -> Response:
-    """Log in to the console."""
     code = call.request.query_params.get("code", "")[:MAX_SECRET]
     known = code if code.startswith(LINK_PREFIX) else ""
     wanted = safe_redirect_path(call.request.query_params.get("next", START))
@@ -29,7 +28,6 @@ async def login_page(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/login", AccessScope.PROBE, page=True)
 async def log_in(call: AdminCall) -> Response:
-    """Open a session by a link or a key."""
     if not is_same_origin(call.request):
         raise NotAuthorised("This came from a page of another site.")
     form = await call.form()
@@ -59,7 +57,6 @@ def client_address(request: Request) -> str:
 
 @ROUTES.add("POST", "/admin/logout", AccessScope.PROBE, page=True)
 async def log_out(call: AdminCall) -> Response:
-    """End the session."""
     if call.session is not None:
         await call.app.logins.leave(call.session)
     response = redirect_to(call, START)

@@ -13,8 +13,8 @@ from typing import Any
 from starlette.responses import Response
 
 from festinger.errors import NotFound
-from festinger.events.event import Event
-from festinger.events.feed import event_history, find_event
+from festinger.events.catalogue import Event
+from festinger.events.outbox import event_history, find_event
 from festinger.web.auth import AccessScope
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, build_page, json_response, parse_cursor, parse_limit
@@ -75,7 +75,6 @@ async def loops_json(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/loops/{session:path}/reset", AccessScope.REVIEW)
 async def reset_loop(call: AdminCall) -> Response:
-    """Close a breaker, and let its session go on."""
     session = call.request.path_params["session"]
     _reset(call, session)
     return json_response({"reset": session})
@@ -83,7 +82,6 @@ async def reset_loop(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{LOOPS}/reset", AccessScope.REVIEW, page=True)
 async def reset_form(call: AdminCall) -> Response:
-    """Let a session go on, from the page."""
     _reset(call, (await call.form()).get("session", ""))
     return redirect_to(call, LOOPS, said="It goes on. What it did so far no longer counts.")
 
@@ -115,7 +113,6 @@ def _now(call: AdminCall) -> list[dict[str, Any]]:
 
 @add_page(ROUTES, LOOPS, "loops.html")
 async def loops_page(call: AdminCall) -> dict[str, Any]:
-    """What the loop guard saw."""
     found, false_alarms = await _found(call), await _false_alarms(call)
     last = found[-1].seq if len(found) == parse_limit(call.request) else None
     return {

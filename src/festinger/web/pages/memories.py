@@ -2,24 +2,35 @@
 
 The search is the recall that agents get, without its record. Every change comes back to the page of the memory
 with its undo; only forgetting, which needs a typed word, is for good.
+
+Corrects and confirms memories on behalf of a person.
+
+A correction is learned like any statement of that person, and replaces what it corrects whatever a judge would
+say: the person has seen both. Words that say the same as before reword the memory in place. Either way there is
+one change to undo.
 """
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from starlette.responses import Response
 
-from festinger.errors import BadInput
-from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope
+from festinger.errors import BadInput, Refused
+from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.judge.model import Relation
-from festinger.memory.edit import MemoryEditResult, archive, release, restore
+from festinger.memory.changes import find_memory
+from festinger.memory.edit import MemoryEditResult, archive, edit, release, restore, supersede
 from festinger.memory.erasure.selector import Selector
-from festinger.memory.model import Kind, Status
+from festinger.memory.learn.pipeline import learn
+from festinger.memory.learn.result import Learned, build_refused_error
+from festinger.memory.learn.statement import LearnRequest
+from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import browse_memories, explain_belief, list_owners, load_history, parse_filter
 from festinger.outcomes.surface import surfacings_of_memory
+from festinger.runtime.app import App
 from festinger.runtime.erasure import build_erasure
-from festinger.services.corrections import confirm_memory, correct_memory
 from festinger.services.search import MemoryHit, find_neighbors, search_memories
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.auth import AccessScope
@@ -35,6 +46,61 @@ from festinger.web.route import (
     parse_time_cursor,
     viewer_of,
 )
+
+
+async def correct_memory(app: App, space: SpaceId, memory: UUID, text: str, *, by: str) -> MemoryEditResult:
+    """Put other words in the place of a memory. Raises `NotFound`, `BadInput`, `Refused`."""
+    old = await _load_live(app, space, memory)
+    learned = await _learn(app, old, text, by=by, corrects=old)
+    new = learned.memory
+    if new is None or new.id == old.id:
+        return await edit(app.memory.deps, space, old.id, text, by=by)
+    if old.id in learned.superseded:
+        return MemoryEditResult(memory=new, change=learned.change)
+    if new.status is not Status.ACTIVE:
+        raise Refused(
+            f"The correction itself is {new.status.value} now.", hint=f"Decide it first: `/admin/memories/{new.id}`."
+        )
+    cause = _scope(old, by).cause(Origin.PERSON, app.memory.deps.clock())
+    return await supersede(app.memory.deps, space, old.id, new.id, by=by, reason="corrected by a person", cause=cause)
+
+
+async def confirm_memory(app: App, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
+    """Let a person vouch for a memory: it is said again. Raises `NotFound`, `Refused`."""
+    old = await _load_live(app, space, memory)
+    learned = await _learn(app, old, old.content, by=by)
+    return MemoryEditResult(memory=learned.memory or old, change=learned.change)
+
+
+async def _load_live(app: App, space: SpaceId, memory: UUID) -> Memory:
+    async with app.store.transaction() as transaction:
+        found = await find_memory(transaction, space, memory)
+    if not found.is_live:
+        raise Refused(f"This memory is {found.status.value}.", hint="Restore it first, or look at what replaced it.")
+    return found
+
+
+async def _learn(app: App, old: Memory, text: str, *, by: str, corrects: Memory | None = None) -> Learned:
+    request = LearnRequest(
+        text=text,
+        subject=old.subject,
+        kind=old.kind,
+        origin=Origin.PERSON,
+        source=f"correction of {old.id}" if corrects else None,
+        event_time=old.event_time,
+        tags=old.tags,
+        shared=old.agent_id is None,
+        corrects=corrects.id if corrects else None,
+    )
+    learned = await learn(app.memory.deps, _scope(old, by), request)
+    if learned.action is Action.REFUSED:
+        raise build_refused_error(learned)
+    return learned
+
+
+def _scope(memory: Memory, by: str) -> Scope:
+    return Scope(space=memory.space_id, agent=memory.agent_id or DEFAULT_AGENT, session=SessionId(by))
+
 
 ROUTES = RouteTable()
 MEMORIES = "/admin/memories"
@@ -134,31 +200,26 @@ async def correct_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/confirm", AccessScope.REVIEW, page=True)
 async def confirm_form(call: AdminCall) -> Response:
-    """Vouch for a memory, from the page."""
     return _changed(call, await confirm_memory(call.app, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW, page=True)
 async def archive_form(call: AdminCall) -> Response:
-    """Put a memory away, from the page."""
     return _changed(call, await archive(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW, page=True)
 async def restore_form(call: AdminCall) -> Response:
-    """Bring a memory back, from the page."""
     return _changed(call, await restore(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW, page=True)
 async def release_form(call: AdminCall) -> Response:
-    """Let a memory out of quarantine, from the page."""
     return _changed(call, await release(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def forget_form(call: AdminCall) -> Response:
-    """Forget a memory for good, from the page, after the typed word."""
     check_word(await call.form())
     selector = Selector(ids=(MemoryId(call.id),))
     done = await build_erasure(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)

@@ -29,7 +29,6 @@ async def own_mind_page(call: AdminCall) -> dict[str, Any]:
 
 @add_page(ROUTES, f"{MIND}/{{agent:path}}", "mind.html")
 async def mind_page(call: AdminCall) -> dict[str, Any]:
-    """The mind of an agent."""
     return await _load(call, named_agent(call))
 
 
@@ -43,7 +42,6 @@ async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
 
 @ROUTES.add("POST", f"{MIND}/{{agent:path}}/say", AccessScope.REVIEW, page=True)
 async def say_form(call: AdminCall) -> Response:
-    """Say something to an agent, from the page."""
     form, agent = await call.form(), named_agent(call)
     scope = await choose_conversation(call.app, call.space, agent, new=form.get("new") == "yes")
     await say(call.app, scope, form.get("text", ""))
@@ -52,7 +50,6 @@ async def say_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MIND}/{{agent:path}}/goal", AccessScope.REVIEW, page=True)
 async def goal_form(call: AdminCall) -> Response:
-    """Add, reach, drop or reopen a goal, from the page."""
     form = await call.form()
     try:
         asked = GoalRequest.model_validate({name: form[name] for name in ("do", "text", "id") if name in form})

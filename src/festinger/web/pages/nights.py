@@ -20,7 +20,6 @@ SHOWN = 30
 
 @add_page(ROUTES, NIGHTS, "nights.html")
 async def nights_page(call: AdminCall) -> dict[str, Any]:
-    """Nights, the newest first."""
     cursor = call.request.query_params.get("cursor")
     found = await list_nights(call.app, space=call.space, limit=SHOWN, cursor=read_id(cursor) if cursor else None)
     return {"items": [each.as_json() for each in found], "next": str(found[-1].id) if len(found) == SHOWN else None}
@@ -35,7 +34,6 @@ async def night_page(call: AdminCall) -> dict[str, Any]:
 
 @ROUTES.add("POST", f"{NIGHTS}/run", AccessScope.REVIEW, page=True)
 async def run_night_form(call: AdminCall) -> Response:
-    """Start a night, or only preview it, from the page."""
     form = await call.form()
     night = await run_night(call.app, space=call.space, dry_run=form.get("dry_run") == "yes")
     return redirect_to(call, f"{NIGHTS}/{night}", said="Started. Load the page again to see how far it is.")
@@ -43,7 +41,6 @@ async def run_night_form(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{NIGHTS}/{{id}}/undo", AccessScope.REVIEW, page=True)
 async def undo_night_form(call: AdminCall) -> Response:
-    """Take a night back, or one item of it, from the page."""
     item = (await call.form()).get("item", "")
     undone = await undo_night(call.app, space=call.space, id=call.id, item=read_id(item) if item else None, by=call.by)
     return redirect_to(call, f"{NIGHTS}/{call.id}", said=f"Taken back: {undone}.")

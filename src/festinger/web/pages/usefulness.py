@@ -23,7 +23,6 @@ LISTS = {
 
 @add_page(ROUTES, "/admin/outcomes", "outcomes.html")
 async def usefulness_page(call: AdminCall) -> dict[str, Any]:
-    """What came of what was brought to mind."""
     deps = call.app.outcomes.deps
     found = await outcome_stats(deps, call.space)
     named = await top_memories(deps, call.space)

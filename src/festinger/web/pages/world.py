@@ -59,7 +59,6 @@ async def world_page(call: AdminCall) -> dict[str, Any]:
 
 @ROUTES.add("POST", f"{WORLD}/iknowthat", AccessScope.WRITE, page=True)
 async def fact_form(call: AdminCall) -> Response:
-    """State a fact, from the page."""
     fact = (await call.form()).get("fact", "")
     await call.app.world.need(call.space)
     message = f"{FROM_PAGE}{call.app.tools.new_id()}"
