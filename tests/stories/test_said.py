@@ -56,6 +56,23 @@ async def test_said_in_one_chat_asked_in_the_next(database_url: str, tmp_path: P
     assert port.count("5433") == 1
 
 
+async def test_plain_sentences_about_oneself_are_kept_and_small_talk_is_not(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        for told in (
+            "My favorite color is green.",
+            "We have a cat.",
+            "hi, I am a teacher",
+            "I'm so tired.",
+            "It is raining.",
+        ):
+            await chat(at, told)
+        kept = await active(at)
+        color = await notes(at, "Which color should I paint my desk?")
+
+    assert sorted(kept) == ["I am a teacher", "My favorite color is green", "We have a cat"]
+    assert "green" in color
+
+
 async def test_an_instruction_for_all_answers_goes_with_every_question_and_a_preference_only_where_it_helps(
     database_url: str, tmp_path: Path
 ):
