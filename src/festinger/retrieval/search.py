@@ -8,6 +8,7 @@ reported. If nothing answers the store is down, which must never look like "noth
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import Any
 from uuid import UUID
 
@@ -435,9 +436,9 @@ def select_seeds(found: ArmHits, query: RecallQuery, *, k: int) -> dict[UUID, fl
     for refs in found.arms.values():
         for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
             places.setdefault(ref, []).append(place)
-    scores = {ref: rrf_score(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
-    best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
-    return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(query.active, 1.0)}
+    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), ref) for ref, stood in places.items())
+    best = {ref: -score for score, ref in nsmallest(MOST_SEEDS, scored)}
+    return {**best, **dict.fromkeys(query.active, 1.0)}
 
 
 def _drop_weak_associations(
