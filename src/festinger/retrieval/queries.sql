@@ -403,7 +403,7 @@ cross join lateral (
           and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(t.content_tsv))
     ) as h
 ) as held
-where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0
+where t.space_id = %(space)s and t.turn_id = any(%(turns)s::uuid[]) and t.part = 0
 -- end
 ;
 
