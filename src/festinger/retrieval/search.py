@@ -30,7 +30,7 @@ from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringCo
 from festinger.settings.retrieval import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import PlanMode, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import queries_of, uuid_array
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, bind_model, to_halfvec
 
 Q = queries_of("festinger.retrieval")
@@ -298,11 +298,6 @@ async def fetch_candidates(
     return candidates_from_rows(
         kept, probe=probe.vector if probe else None, now=read.asked.now, context_weight=settings.context_weight
     )
-
-
-def uuid_array(refs: Sequence[UUID]) -> str:
-    """Write ids as one literal: for a hundred of them, psycopg's list of UUIDs takes five times as long."""
-    return f"{{{','.join([ref.hex for ref in refs])}}}"
 
 
 async def _filter_believed_rows(
