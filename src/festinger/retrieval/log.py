@@ -20,6 +20,7 @@ import structlog
 
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
+from festinger.events.event import NewEvent
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.association import record_co_access
@@ -158,10 +159,8 @@ async def record_recall(
             if shows:
                 await deps.on_surfaced(transaction, scope, memories, answer.recalled.id)
             recalled = answer.recalled
-            await deps.outbox.emit(
-                transaction,
-                "recall_made",
-                space=scope.space,
+            event = NewEvent(
+                name="recall_made",
                 subject=f"recall:{recalled.id}",
                 agent=scope.agent,
                 session=scope.session or None,
@@ -174,6 +173,7 @@ async def record_recall(
                     "below": recalled.below_threshold,
                 },
             )
+            await deps.outbox.emit_all(transaction, [event], space=scope.space, held=[event.subject])
     except FestingerError as error:
         RECALL_UNRECORDED.inc()
         log.warning("recall not recorded", why=error.message)

@@ -36,7 +36,7 @@ from festinger.memory.learn.write import write_item
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.connection import cancel_tasks
-from festinger.store.pool import Transaction
+from festinger.store.pool import PlanMode, Transaction
 from festinger.text.overlap import build_all_shingles, has_several_sentences
 
 TRIES = 3
@@ -224,7 +224,8 @@ async def _search_and_compare(deps: MemoryDeps, scope: Scope, pending: Sequence[
     """Find the candidates of some statements while those of the ones before are judged."""
 
     async def search(part: Sequence[PendingMemory]) -> list[PendingMemory]:
-        async with deps.store.transaction() as transaction:
+        # Planning for the statements at hand would take as long as the search, with the same plan.
+        async with deps.store.transaction(plan=PlanMode.KEPT) as transaction:
             return await find_candidates(deps, transaction, scope.space, part)
 
     compared: list[PendingMemory] = []
