@@ -270,7 +270,7 @@ async def _edge_pages(store: Store, space: SpaceId) -> AsyncGenerator[dict[str, 
         await cancel_tasks([coming])
 
 
-class _Shared(dict[Any, Any]):
+class _InternPool(dict[Any, Any]):
     """Equal values as one object: a million edges have few different ones."""
 
     def __missing__(self, value: Any) -> Any:
@@ -288,8 +288,8 @@ class _EdgeColumns:
     """Builds edges from columns, sharing equal values in memory."""
 
     def __init__(self, world: World) -> None:
-        self._numbers = _Shared({number: number for number in world.soas_by_id})
-        self._shares, self._versions = _Shared(), _Shared()
+        self._numbers = _InternPool({number: number for number in world.soas_by_id})
+        self._shares, self._versions = _InternPool(), _InternPool()
         self._moments = _Moments({NO_MOMENT: None})
 
     def edges(self, page: Mapping[str, Numbers]) -> Iterator[list[UrdEdge]]:
