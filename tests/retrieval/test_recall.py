@@ -284,7 +284,7 @@ async def test_what_cannot_be_written_down_fails_no_recall(by_words: Recaller, m
     async def broken(*_given: Any) -> None:
         raise StoreDown("gone")
 
-    monkeypatch.setattr(by_words.searching.outbox, "emit", lambda *_a, **_k: broken())
+    monkeypatch.setattr(by_words.searching.outbox, "emit_all", lambda *_a, **_k: broken())
     await by_words.written()
 
     assert found.items

@@ -20,7 +20,7 @@ from festinger.store.cache_invalidation import BoundedCache, CacheListener
 from festinger.store.pool import Store, open_store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 from festinger.world.erase import tidy_space
-from festinger.world.graph import ROOM, World, check_worlds, world_size_bytes
+from festinger.world.graph import ROOM, World, check_worlds, load_world, world_size_bytes
 from festinger.world.model import SoasRow, UrdEdge
 from festinger.world.recall import SourceText
 from festinger.world.state import apply_statement
@@ -327,3 +327,22 @@ async def test_a_decision_is_in_memory_when_it_returns(store: Store):
     )
 
     assert kept(bench) == await table(store) == {("gnommoweb", "container", "type", True, 0.65)}
+
+
+async def test_edges_are_loaded_page_by_page_with_every_value_as_it_is_stored(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    bench = await Bench(store).open()
+    for said in ("gnommoweb repo", "gnommo tool", "tooling repo", "repo place", "place thing"):
+        await apply_statement(bench.deps, MAIN_SPACE, bench.say(said))
+    await run_sql(store, "update urd set last_confirmed = null, unconfirmed = true where id % 2 = 0")
+    await run_sql(store, "update urd set source = 'inferred', origin = 'job', confidence = 0.3 where id % 3 = 0")
+    monkeypatch.setattr("festinger.world.graph.FETCHED", 3)
+    monkeypatch.setattr("festinger.world.graph.PAGE", 2)
+
+    world = await load_world(store, MAIN_SPACE, now=bench.hands.now)
+
+    stored = [UrdEdge(**row) for row in await rows(store, f"select {', '.join(UrdEdge._fields)} from urd")]
+    assert {edge.slot: edge for edge in stored if not edge.is_root} == dict(world.urd_by_concept_dim)
+    assert {edge.dim_id for edge in stored} == world.dimensions
+    assert {edge.last_confirmed is None for edge in stored} == {True, False}

@@ -169,7 +169,7 @@ class Outbox:
         """Like `emit`, for many events in order: three round trips, however many there are.
 
         With `at_once`, subscribers with a `batch` handle them in this transaction, without a job for each; where
-        one fails, its events are delivered by jobs. `held` names subjects that the transaction has locked.
+        one fails, its events are delivered by jobs. `held` names subjects that the transaction has locked, or made.
         """
         if not new_events:
             return []

@@ -180,6 +180,8 @@ class Cascade:
             return []
         judges = [self._reader.name] if self._reader else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
+        if not said_before:
+            return await self._quick_all(space, pairs)
         new = [pair for pair in pairs if pair.hashes not in said_before]
         judged = iter(await self._quick_all(space, new))
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
@@ -293,7 +295,7 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     if is_conclusive(said, accept=accept):
         return replace(said, final=True)
     if said.relation is Relation.UNSURE:
-        return replace(said, final=False)
+        return replace(said, final=False) if said.final else said
     why = f"Perhaps `{said.relation}` ({said.confidence:.2f}): {said.reasoning}"
     return unsure_judgement(said.judge, why, guards=said.guards, leaning=said.relation, current=said.current)
 

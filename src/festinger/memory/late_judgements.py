@@ -56,7 +56,7 @@ from festinger.memory.learn.supersede import choose_survivor, merge_into, supers
 from festinger.memory.learn.write import DecisionResult, apply_decision, decide_statement, record_judgements
 from festinger.memory.model import Action, Memory, Status, memory_from_row, scope_of_memory
 from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_texts, vector_columns
-from festinger.store.pool import Transaction
+from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import queries_of
 
 Q = queries_of("festinger.memory")
@@ -379,6 +379,7 @@ async def recheck_memory(
         if vectors is not None:
             await store_vectors(deps, transaction, found, vectors)
         [duplicate] = await find_duplicates(deps, transaction, space, [pending.statement], other_than=found.id)
+        await transaction.plan(PlanMode.KEPT)
         [pending] = await find_candidates(deps, transaction, space, [pending])
     if duplicate is not None:
         older, newer = sorted((duplicate.memory, found), key=lambda each: each.seq)

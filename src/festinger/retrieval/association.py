@@ -14,7 +14,7 @@ from uuid import UUID
 from festinger.ids import NO_SESSION, Cause, Origin, Scope
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import queries_of, uuid_array
 
 DAMPING = (1.0, 0.3, 0.1)
 """What remains at a partner, one step beyond it, and two."""
@@ -112,8 +112,8 @@ async def record_co_access(
     rows = await transaction.all(
         Q["keep_company"],
         space=scope.space,
-        one=[pair[0] for pair in pairs],
-        other=[pair[1] for pair in pairs],
+        one=uuid_array([pair[0] for pair in pairs]),
+        other=uuid_array([pair[1] for pair in pairs]),
         together=[1] * len(within) + [0] * len(after),
         at=now,
         cause=cause_key(scope.cause(Origin.SYSTEM, now)),
@@ -146,7 +146,7 @@ async def _prune_weak_links(
     await transaction.run(
         Q["let_the_weakest_go"],
         space=scope.space,
-        memories=list(memories),
+        memories=uuid_array(memories),
         partners=settings.partners,
         full=settings.co_access_full,
         half_life=settings.co_access_half_life_days,

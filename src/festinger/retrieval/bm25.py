@@ -28,7 +28,10 @@ class TermStatistics:
     total_len: int = 0
     df: Mapping[str, int]
     _idf: dict[str, float] = field(default_factory=dict, repr=False, compare=False)
-    """Cache: every candidate asks for the same few words."""
+    _worth: dict[tuple[str, ...], tuple[list[tuple[str, float]], float]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    """Caches: every candidate asks for the same few words."""
 
     @property
     def average(self) -> float:
@@ -41,8 +44,15 @@ class TermStatistics:
             self._idf[term] = math.log(1.0 + (max(self.docs, df) - df + 0.5) / (df + 0.5))
         return self._idf[term]
 
+    def worth(self, terms: tuple[str, ...]) -> tuple[list[tuple[str, float]], float]:
+        """Return how much each of these words says, and all of them together."""
+        if terms not in self._worth:
+            each = [(term, self.idf(term)) for term in terms]
+            self._worth[terms] = each, sum(idf for _, idf in each)
+        return self._worth[terms]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(slots=True, kw_only=True)
 class TermMatches:
     """The words of a cue in a text with their weighted counts, and the length of the text."""
 
@@ -93,11 +103,11 @@ def term_coverage(text: TermMatches, statistics: TermStatistics, terms: Sequence
     """Return the share of the cue's information in the text itself; words beside it belong to neighbors."""
     if not text.counts:
         return 0.0
-    all_of_it = sum(statistics.idf(term) for term in terms)
+    worth, all_of_it = statistics.worth(tuple(terms))
     if not all_of_it:
         return 0.0
-    inside = text.inside
-    return sum(statistics.idf(term) for term in terms if term in inside) / all_of_it
+    counts, nearby = text.counts, text.nearby
+    return sum([idf for term, idf in worth if counts.get(term) and term not in nearby]) / all_of_it
 
 
 def rarest_terms(terms: Sequence[str], statistics: TermStatistics, *, most: int = MOST_TERMS) -> list[str]:

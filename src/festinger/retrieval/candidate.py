@@ -39,7 +39,7 @@ class CueOutcome:
     """The hash of the question."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Prior:
     """Everything for or against a hit except its match."""
 
@@ -99,8 +99,11 @@ VECTOR_HEADER = 4
 Vector = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class RecallCandidate:
+    """What was fetched of a memory or a turn. Nobody changes one, but setting forty frozen fields takes four
+    times as long, and a recall makes a hundred of them."""
+
     type: str
     ref: UUID
     kind: str
@@ -210,14 +213,14 @@ def _candidate_from_row(
         speaker=row["speaker"].lower() if row["speaker"] else None,
         disputed=row["disputed"],
         disputes=frozenset(row["disputes"] or ()),
-        derives_from=frozenset(each for each in row["derives_from"] if each),
+        derives_from=frozenset(filter(None, row["derives_from"])),
         held=build_term_matches(
             row["terms"], row["own"], row["beside"], length=row["len"] or 0, context_weight=context_weight
         ),
         vector=vector,
         cosine=None if first is None else (first + (best if best is not None else first)) / 2,
         best=best,
-        partners=tuple(zip(row["partners"] or (), row["strengths"] or (), strict=True)),
+        partners=tuple(zip(row["partners"], row["strengths"], strict=True)) if row["partners"] else (),
         lessons=_outcomes_from_row(row),
         causes=row["causes"],
     )
@@ -227,8 +230,8 @@ def _fade_weight(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> We
     """Return the faded weight; turns have none that could fade."""
     if row["type"] == TURN:
         return weight
-    touched = (row["learned_at"], row["last_accessed"], row["last_confirmed"])
-    idle = idle_days(touched, now=now)
+    read, confirmed = row["last_accessed"], row["last_confirmed"]
+    idle = idle_days((row["learned_at"], read, confirmed) if read or confirmed else (row["learned_at"],), now=now)
     return decay_weight(weight, idle_days=idle, reads=row["access_count"], immutable=row["immutable"])
 
 

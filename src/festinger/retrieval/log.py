@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -19,6 +20,7 @@ import structlog
 
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
+from festinger.events.event import NewEvent
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.association import record_co_access
@@ -157,10 +159,8 @@ async def record_recall(
             if shows:
                 await deps.on_surfaced(transaction, scope, memories, answer.recalled.id)
             recalled = answer.recalled
-            await deps.outbox.emit(
-                transaction,
-                "recall_made",
-                space=scope.space,
+            event = NewEvent(
+                name="recall_made",
                 subject=f"recall:{recalled.id}",
                 agent=scope.agent,
                 session=scope.session or None,
@@ -173,6 +173,7 @@ async def record_recall(
                     "below": recalled.below_threshold,
                 },
             )
+            await deps.outbox.emit_all(transaction, [event], space=scope.space, held=[event.subject])
     except FestingerError as error:
         RECALL_UNRECORDED.inc()
         log.warning("recall not recorded", why=error.message)
@@ -183,6 +184,7 @@ def hits_to_record(hits: Sequence[RecallHit], shown: Mapping[int, str]) -> Seque
     return hits[: max([*shown, -1]) + 1 + NEXT]
 
 
+@lru_cache(maxsize=16)
 def settings_hash(settings: RetrievalSettings) -> str:
     return sha256(settings.model_dump_json().encode()).hexdigest()[:16]
 
@@ -210,14 +212,21 @@ def _recall_row(
         "below": recalled.below_threshold,
         "degraded": list(recalled.degraded),
         "took_ms": recalled.took * 1000,
-        "positions": list(range(1, len(hits) + 1)),
-        "types": [hit.candidate.type for hit in hits],
-        "refs": [hit.candidate.ref for hit in hits],
-        "scores": [hit.score for hit in hits],
-        "evidences": [hit.evidence for hit in hits],
-        "whys": [orjson.dumps(answer.why(scope)).decode() for scope in range(len(hits))],
-        "shown": [scope in answer.shown for scope in range(len(hits))],
-        "dropped": [_drop_reason(scope, hit, query, answer) for scope, hit in enumerate(hits)],
+        # One document: as arrays, every quotation mark in the explanations would be escaped by Python.
+        "hits": orjson.dumps([_hit_row(place, hit, query, answer) for place, hit in enumerate(hits)]).decode(),
+    }
+
+
+def _hit_row(place: int, hit: RecallHit, query: RecallQuery, answer: RecallTrace) -> dict[str, Any]:
+    return {
+        "position": place + 1,
+        "type": hit.candidate.type,
+        "ref": hit.candidate.ref,
+        "score": hit.score,
+        "evidence": hit.evidence,
+        "why": answer.why(place),
+        "shown": place in answer.shown,
+        "dropped_because": _drop_reason(place, hit, query, answer),
     }
 
 

@@ -403,7 +403,7 @@ cross join lateral (
           and p.part = any(%(terms)s) and p.part <> all(tsvector_to_array(t.content_tsv))
     ) as h
 ) as held
-where t.space_id = %(space)s and t.turn_id = any(%(turns)s) and t.part = 0
+where t.space_id = %(space)s and t.turn_id = any(%(turns)s::uuid[]) and t.part = 0
 -- end
 ;
 
@@ -561,10 +561,9 @@ with kept as (
         %(degraded)s, %(took_ms)s)
 )
 insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
-select %(space)s, %(id)s, h.position, h.type, h.ref, h.score, h.evidence, h.why::jsonb, h.shown, h.dropped_because
-from unnest(%(positions)s::integer[], %(types)s::text[], %(refs)s::uuid[], %(scores)s::double precision[],
-    %(evidences)s::double precision[], %(whys)s::text[], %(shown)s::boolean[], %(dropped)s::text[])
-    as h (position, type, ref, score, evidence, why, shown, dropped_because);
+select %(space)s, %(id)s, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
+from jsonb_to_recordset(%(hits)s::jsonb) as h (position integer, type text, ref uuid, score double precision,
+    evidence double precision, why jsonb, shown boolean, dropped_because text);
 
 -- name: recalls
 -- What was recalled, newest first.

@@ -52,7 +52,7 @@ TWINS_AMONG = 60
 """Best hits among which duplicates are searched; what lies behind is hardly shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class RecallHit:
     candidate: RecallCandidate
     score: float
@@ -99,18 +99,20 @@ def prefer_newer(
     word of the cue says, to recognize restating turns.
     """
     best, rest = list(hits[:FIRST_LOOKED_AT]), list(hits[FIRST_LOOKED_AT:])
+    is_disputed = any(hit.candidate.disputes for hit in best)
     taken: set[int] = set()
     for place, hit in enumerate(best):
         if place in taken:
             continue
+        close = (1.0 - window) * hit.score
         group = [place] + [
             other
             for other in range(place + 1, len(best))
             if other not in taken
             and (
-                has_open_dispute(hit.candidate, best[other].candidate)
+                (is_disputed and has_open_dispute(hit.candidate, best[other].candidate))
                 or (
-                    best[other].score >= (1.0 - window) * hit.score
+                    best[other].score >= close
                     and (best[other].candidate.is_memory or other < TURNS_LOOKED_AT)
                     and _is_same_topic(hit.candidate, best[other].candidate, bar=bar, worth=worth)
                 )
@@ -131,7 +133,7 @@ def has_open_dispute(one: RecallCandidate, other: RecallCandidate) -> bool:
 def _is_same_topic(
     one: RecallCandidate, other: RecallCandidate, *, bar: float | None, worth: Callable[[str], float]
 ) -> bool:
-    if (one.origin, one.owner) != (other.origin, other.owner):
+    if one.origin != other.origin or one.owner != other.owner:
         return False
     if one.slot is not None and other.slot is not None:
         if one.slot == other.slot:
@@ -164,7 +166,7 @@ def prefer_trusted(hits: Sequence[RecallHit], *, window: float, bar: float | Non
 
 def _yields_to_trusted(upper: RecallHit, lower: RecallHit, *, window: float, bar: float | None) -> bool:
     one, other = upper.candidate, lower.candidate
-    if not (one.is_memory and other.is_memory) or other.trust - one.trust < TRUSTED_MORE:
+    if other.trust - one.trust < TRUSTED_MORE or not (one.is_memory and other.is_memory):
         return False
     if lower.score < (1.0 - window) * upper.score:
         return False

@@ -72,10 +72,10 @@ def names_in_text(tags: Sequence[str], words: str) -> tuple[str, ...]:
 
 def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
     """Return for each memory, given by its tags, the names by which a text calls it and few others."""
-    words = normalize_words(text)
-    called = [names_in_text(tags, words) for tags in many]
-    bearers = Counter(name for names in called for name in names)
-    return [tuple(name for name in names if bearers[name] <= MOST_BEARERS) for names in called]
+    bearers = Counter(tag for tags in many for tag in tags)
+    said = frozenset(names_in_text(tuple(bearers), normalize_words(text)))
+    # Every second candidate has tags, and nearly none is called by them.
+    return [tuple(tag for tag in tags if tag in said and bearers[tag] <= MOST_BEARERS) if said else () for tags in many]
 
 
 WORDS_ALONE = 0.25
@@ -253,7 +253,7 @@ def score_candidates(
     called = find_called_names([each.tags for each in candidates], asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
-        lessons = matching_outcomes(each.lessons, bar=thresholds.check)
+        lessons = matching_outcomes(each.lessons, bar=thresholds.check) if each.lessons else ()
         prior = build_prior(each, asked, settings=settings, lessons=lessons)
         way = reached.get(each.ref)
         covered = cue_coverage(each, asked)
@@ -368,13 +368,15 @@ def discount_question_repeats(candidates: Sequence[RecallCandidate], cue: str) -
     asked = _ECHO_WORD.findall(cue.casefold())
     if len(asked) < LEAST_WORDS or not is_question(cue):
         return list(candidates)
-    question = f" {' '.join(asked)} "
-    rests = {each.ref: _text_beyond_cue(each.content, question) for each in candidates}
-    plain = [each.cosine for each in candidates if rests[each.ref] is None and each.cosine is not None]
-    usual = median(plain) if plain else None
+    question, longest = f" {' '.join(asked)} ", max(asked, key=len)
+    rests = [_text_beyond_cue(each.content, question, longest) for each in candidates]
+    if not any(rest is not None for rest in rests):
+        return list(candidates)
+    plain = [each.cosine for each, rest in zip(candidates, rests, strict=True) if rest is None]
+    known = [cosine for cosine in plain if cosine is not None]
+    usual = median(known) if known else None
     kept = []
-    for each in candidates:
-        rest = rests[each.ref]
+    for each, rest in zip(candidates, rests, strict=True):
         if rest is None:
             kept.append(each)
         elif rest:
@@ -382,9 +384,12 @@ def discount_question_repeats(candidates: Sequence[RecallCandidate], cue: str) -
     return kept
 
 
-def _text_beyond_cue(content: str, question: str) -> str | None:
-    """Return the text without the question; none if it does not repeat it."""
-    text = f" {' '.join(_ECHO_WORD.findall(content.casefold()))} "
+def _text_beyond_cue(content: str, question: str, longest: str) -> str | None:
+    """Return the text without the question; none if it does not repeat it. `longest` is a word of it."""
+    folded = content.casefold()
+    if longest not in folded:
+        return None
+    text = f" {' '.join(_ECHO_WORD.findall(folded))} "
     return text.replace(question, " ").strip() if question in text else None
 
 

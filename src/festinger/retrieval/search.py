@@ -8,6 +8,7 @@ reported. If nothing answers the store is down, which must never look like "noth
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
 from typing import Any
 from uuid import UUID
 
@@ -29,12 +30,12 @@ from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringCo
 from festinger.settings.beliefs import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import PlanMode, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import queries_of, uuid_array
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, bind_model, to_halfvec
 
 Q = queries_of("festinger.retrieval")
 
-FETCH = replace(Q["fetch"], packed=True)
+CANDIDATES, FETCH = (replace(Q[name], packed=True) for name in ("candidates", "fetch"))
 EMBEDDER = "embedder"
 NAMED, CALLED = "named", "called"
 INDEXED = "indexed"
@@ -156,7 +157,7 @@ async def search_arms(
     """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
     chosen = choose_query_parts(query, read, size if probe else None, few=few)
     parameters = _search_parameters(scope, query, read=read, probe=probe, settings=settings)
-    statement = bind_model(Q["candidates"], probe.model if probe else NO_MODEL)
+    statement = bind_model(CANDIDATES, probe.model if probe else NO_MODEL)
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
         rows = await transaction.all(statement.only(chosen), **parameters, few=few)
         if is_incomplete_search(rows, chosen, near=parameters["near"]):
@@ -276,8 +277,8 @@ async def fetch_candidates(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
         space=scope.space,
-        memories=[ref for ref in refs if found.types[ref] == MEMORY],
-        turns=turns,
+        memories=uuid_array([ref for ref in refs if found.types[ref] == MEMORY]),
+        turns=uuid_array(turns),
         terms=list(read.asked.terms),
         probe=to_halfvec(probe.vector) if probe else None,
         must=read.must,
@@ -435,9 +436,9 @@ def select_seeds(found: ArmHits, query: RecallQuery, *, k: int) -> dict[UUID, fl
     for refs in found.arms.values():
         for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
             places.setdefault(ref, []).append(place)
-    scores = {ref: rrf_score(stood, arms=len(found.arms), k=k) for ref, stood in places.items()}
-    best = sorted(scores, key=lambda ref: (-scores[ref], ref))[:MOST_SEEDS]
-    return {**{ref: scores[ref] for ref in best}, **dict.fromkeys(query.active, 1.0)}
+    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), ref) for ref, stood in places.items())
+    best = {ref: -score for score, ref in nsmallest(MOST_SEEDS, scored)}
+    return {**best, **dict.fromkeys(query.active, 1.0)}
 
 
 def _drop_weak_associations(

@@ -186,7 +186,8 @@ class Store:
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translate_store_errors():
             async with AsyncExitStack() as stack:
-                first = _begin_limited(0 if patient else limit, plan) if hot or patient else b""
+                is_plain = plan is PlanMode.BY_COST and not (hot or patient)
+                first = b"" if is_plain else _begin_limited(0 if patient else limit, plan)
                 connection = await self._begin(stack, wait=limit / 1000, first=first)
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:

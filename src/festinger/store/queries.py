@@ -7,11 +7,12 @@ and not in the middle of an operation. Python never builds SQL: the server binds
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from textwrap import indent
+from uuid import UUID
 
 _HEAD = re.compile(r"^-- (name|part): ([a-z][a-z0-9_]*)$", re.MULTILINE)
 _USE = re.compile(r"^( *)-- use: ([a-z][a-z0-9_]*)$", re.MULTILINE)
@@ -60,6 +61,11 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
     names = tuple(dict.fromkeys(_PARAMETER.findall(sql)))
     numbers = {name: number for number, name in enumerate(names, 1)}
     return _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", sql).replace("%%", "%"), names
+
+
+def uuid_array(ids: Sequence[UUID]) -> str:
+    """Write ids as one literal: for a hundred of them, psycopg's list of UUIDs takes five times as long."""
+    return f"{{{','.join([each.hex for each in ids])}}}"
 
 
 class Queries(Mapping[str, Query]):

@@ -11,22 +11,28 @@ anew and swapped in one step. The least recently used worlds are evicted.
 import asyncio
 import gc
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import AsyncGenerator, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
+import numpy as np
 import structlog
+from numpy.typing import NDArray
 
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import StoreDown
-from festinger.ids import SpaceId
+from festinger.ids import Origin, SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.settings.beliefs import WorldSettings
 from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, CacheChange
+from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
-from festinger.world.model import SoasRow, UrdEdge, closes_cycle
+from festinger.world.model import EdgeSource, SoasRow, UrdEdge, closes_cycle
 
 Slot = tuple[int, int]
 """A concept and a dimension."""
@@ -192,9 +198,20 @@ class DimensionNames(Container[str]):
 
 Q = queries_of("festinger.world")
 
+VOCABULARY_PAGE, EDGES_PAGE = (replace(Q[name], packed=True) for name in ("vocabulary_page", "edges_page"))
 PAGE = 2_000
+FETCHED = 5 * PAGE
+"""Edges that are read at once; they are put in page by page."""
 FREEZE_EVERY = 20
 """Pages between two freezes of what was loaded."""
+
+Numbers = NDArray[np.void]
+ARRAY_HEAD, ARRAY_ITEM = 20, np.dtype([("size", ">i4"), ("number", ">i8")])
+"""How the database sends an array of numbers of eight bytes."""
+EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+"""From which the database counts microseconds; `NO_MOMENT` of them is minus infinity."""
+NO_MOMENT = -(2**63)
+SOURCES, ORIGINS = [each.value for each in EdgeSource], [each.value for each in Origin]
 
 
 async def world_version(store: Store, space: SpaceId) -> int:
@@ -216,73 +233,91 @@ async def load_world(store: Store, space: SpaceId, *, now: datetime) -> World:
 
 async def _load_vocabulary(store: Store, space: SpaceId, world: World) -> None:
     after, page = 0, 0
-    while rows := await store.all(Q["vocabulary_page"], space=space, after=after, limit=PAGE):
+    while rows := await store.all(VOCABULARY_PAGE, space=space, after=after, limit=PAGE):
         for row in rows:
-            world.put_row(SoasRow(**row))
+            world.put_row(SoasRow(*row.values()))
         after, page = rows[-1]["id"], page + 1
         _freeze_now_and_then(page)
 
 
 async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
-    after, after_dim, page = 0, 0, 0
-    names = _InternPool(world)
-    while rows := await store.all(Q["edges_page"], space=space, after=after, after_dim=after_dim, limit=PAGE):
-        edges = [names.edge(*row.values()) for row in rows]
-        _put_page(world, edges)
-        after, after_dim, page = edges[-1].id, edges[-1].dim_id, page + 1
-        _freeze_now_and_then(page)
+    columns = _EdgeColumns(world)
+    page = 0
+    async with aclosing(_edge_pages(store, space)) as pages:
+        async for packed in pages:
+            for edges in columns.edges(packed):
+                _put_page(world, edges)
+                page += 1
+                _freeze_now_and_then(page)
+                # Others have their turn; and the next page is asked for, which comes while this one is put in.
+                await asyncio.sleep(0)
 
 
-class _InternPool:
-    """Shares equal values of many edges in memory."""
+async def _edge_pages(store: Store, space: SpaceId) -> AsyncGenerator[dict[str, Numbers], None]:
+    """Yield the columns of many edges at a time, sorted by slot."""
+    known: dict[str, Any] = {"space": space, "limit": FETCHED, "sources": SOURCES, "origins": ORIGINS}
+    coming = asyncio.ensure_future(store.all(EDGES_PAGE, **known, after=0, after_dim=0))
+    try:
+        while (packed := (await coming)[0])["id"] is not None:
+            page = {
+                name: np.frombuffer(raw, dtype=ARRAY_ITEM, offset=ARRAY_HEAD)["number"] for name, raw in packed.items()
+            }
+            last: dict[str, Any] = {"after": int(page["id"][-1]), "after_dim": int(page["dim_id"][-1])}
+            coming = asyncio.ensure_future(store.all(EDGES_PAGE, **known, **last))
+            yield page
+    finally:
+        await cancel_tasks([coming])
+
+
+class _InternPool(dict[Any, Any]):
+    """Equal values as one object: a million edges have few different ones."""
+
+    def __missing__(self, value: Any) -> Any:
+        return self.setdefault(value, value)
+
+
+class _Moments(dict[int, datetime | None]):
+    """Moments as the database counts them."""
+
+    def __missing__(self, microseconds: int) -> datetime | None:
+        return self.setdefault(microseconds, EPOCH + timedelta(microseconds=microseconds))
+
+
+class _EdgeColumns:
+    """Builds edges from columns, sharing equal values in memory."""
 
     def __init__(self, world: World) -> None:
-        self._numbers = {number: number for number in world.soas_by_id}
-        self._texts: dict[str, str] = {}
-        self._shares: dict[float, float] = {}
+        self._numbers = _InternPool({number: number for number in world.soas_by_id})
+        self._shares, self._versions = _InternPool(), _InternPool()
+        self._moments = _Moments({NO_MOMENT: None})
 
-    def edge(
-        self,
-        id: int,  # noqa: A002 - the columns of the table, in their order
-        parent_id: int,
-        dim_id: int,
-        is_isa: bool,
-        confidence: float,
-        last_confirmed: datetime | None,
-        source: str,
-        origin: str,
-        evidence_count: int,
-        person_stated: bool,
-        unconfirmed: bool,
-        created_at: datetime,
-        version: int,
-    ) -> UrdEdge:
-        numbers, texts = self._numbers, self._texts
-        return UrdEdge(
-            numbers.get(id, id),
-            numbers.get(parent_id, parent_id),
-            numbers.get(dim_id, dim_id),
-            is_isa,
-            self._shares.setdefault(confidence, confidence),
-            created_at if last_confirmed == created_at else last_confirmed,
-            texts.setdefault(source, source),
-            texts.setdefault(origin, origin),
-            evidence_count,
-            person_stated,
-            unconfirmed,
-            created_at,
-            version,
-        )
+    def edges(self, page: Mapping[str, Numbers]) -> Iterator[list[UrdEdge]]:
+        """Yield the edges of a page, not so many at once that anything else would have to wait."""
+        for start in range(0, len(page["id"]), PAGE):
+            part = {name: column[start : start + PAGE] for name, column in page.items()}
+            marks = part["marks"].astype(np.int64)
+            columns = (
+                *(map(self._numbers.__getitem__, part[name].tolist()) for name in ("id", "parent_id", "dim_id")),
+                (marks & 1).astype(bool).tolist(),
+                map(self._shares.__getitem__, part["confidence"].view(">f8").tolist()),
+                map(self._moments.__getitem__, part["last_confirmed"].tolist()),
+                map(SOURCES.__getitem__, ((marks >> 3 & 7) - 1).tolist()),
+                map(ORIGINS.__getitem__, ((marks >> 6) - 1).tolist()),
+                part["evidence_count"].tolist(),
+                (marks & 2).astype(bool).tolist(),
+                (marks & 4).astype(bool).tolist(),
+                map(self._moments.__getitem__, part["created_at"].tolist()),
+                map(self._versions.__getitem__, part["version"].tolist()),
+            )
+            yield list(map(UrdEdge._make, zip(*columns, strict=True)))
 
 
 def _put_page(world: World, edges: Sequence[UrdEdge]) -> None:
     """Put edges sorted by concept; a concept may continue from the page before."""
-    for concept, group in groupby(edges, key=lambda edge: edge.id):
-        own = tuple(group)
-        world.dimensions.update(edge.dim_id for edge in own)
-        standing = tuple(edge for edge in own if not edge.is_root)
-        if standing:
-            world.urd_by_concept[concept] = world.urd_by_concept.get(concept, ()) + standing
+    world.dimensions.update([edge.dim_id for edge in edges])
+    standing = [edge for edge in edges if edge.id != edge.dim_id or not edge.is_root]
+    for concept, own in groupby(standing, key=itemgetter(0)):
+        world.urd_by_concept[concept] = (*world.urd_by_concept.get(concept, ()), *own)
 
 
 async def load_partial_world(store: Store, space: SpaceId, tokens: Iterable[str], *, now: datetime) -> World:

@@ -317,7 +317,7 @@ def judge(old: JudgeStatement, new: JudgeStatement, features: PairFeatures = NOT
     for rule in RULES:
         found = rule(case)
         if found is not None:
-            return replace(found, tentative=rule in TENTATIVE)
+            return replace(found, tentative=True) if rule in TENTATIVE else found
     return unsure_judgement(NAME, "No rule fits this pair.", guards=case.compared.guards)
 
 

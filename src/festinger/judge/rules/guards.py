@@ -9,7 +9,6 @@ linear in text length.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 
 from festinger.judge.model import Guard, JudgeStatement, Slot
 from festinger.judge.rules.parse import StatementReading, without_possessive
@@ -49,22 +48,26 @@ def find_difference(old: StatementReading, new: StatementReading) -> Difference:
     return Difference(
         old=left[begin : len(left) - end],
         new=right[begin : len(right) - end],
-        only_old=_surplus(old.content, new.content),
-        only_new=_surplus(new.content, old.content),
+        only_old=_surplus(old, new),
+        only_new=_surplus(new, old),
         place=begin,
     )
 
 
 def _without_articles(words: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word for word in words if word not in _ARTICLES)
+    return tuple([word for word in words if word not in _ARTICLES])
 
 
 def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+    shorter = min(len(left), len(right))
+    return next((at for at in range(shorter) if left[at] != right[at]), shorter)
 
 
-def _surplus(content: Sequence[str], other: Sequence[str]) -> tuple[str, ...]:
-    return tuple((Counter(content) - Counter(other)).elements())
+def _surplus(one: StatementReading, other: StatementReading) -> tuple[str, ...]:
+    """Return the stems that one has more often than the other."""
+    if len(one.stemmed) == len(one.content):
+        return tuple([word for word in one.content if word not in other.stemmed])
+    return tuple((Counter(one.content) - Counter(other.content)).elements())
 
 
 def find_opposition(found: Difference) -> str | None:
@@ -152,6 +155,8 @@ def compare_readings(
 
 
 def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
+    if old.amounts.numbers == new.amounts.numbers:
+        return None
     one, other = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
     if one == other:
         return None
@@ -226,6 +231,8 @@ def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
 
 def _unnamed(names: frozenset[str], other: StatementReading) -> frozenset[str]:
     """Return the names that the other lacks, also as one of several (`on Thursdays`)."""
+    if not names:
+        return names
     said = {_singular(word) for word in (*other.words, *other.names)}
     return frozenset(name for name in names if _singular(name) not in said)
 
@@ -249,7 +256,10 @@ def _order(old: StatementReading, new: StatementReading, found: Difference) -> G
 def _has_swapped_names(old: StatementReading, new: StatementReading) -> bool:
     """Whether two names change places, and nothing says that the verb is turned around too: `by`, `from` or a
     possessive on one side."""
-    one, other = (_participants(each, old.names | new.names) for each in (old, new))
+    names = old.names | new.names
+    if len(names) < 2:
+        return False
+    one, other = (_participants(each, names) for each in (old, new))
     return one != other and sorted(one) == sorted(other) and _turns(old) == _turns(new)
 
 

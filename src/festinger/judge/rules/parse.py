@@ -168,13 +168,8 @@ def is_negation(word: str) -> bool:
 
 
 def _negations(small: tuple[str, ...]) -> int:
-    count = 0
-    for at, word in enumerate(small):
-        following = small[at + 1] if at + 1 < len(small) else ""
-        if word == "not" and following in ("only", "just"):
-            continue
-        count += is_negation(word)
-    return count
+    denied = [at for at, word in enumerate(small) if is_negation(word)]
+    return sum(1 for at in denied if not (small[at] == "not" and small[at + 1 : at + 2] in (("only",), ("just",))))
 
 
 def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:

@@ -78,6 +78,7 @@ _DATE = re.compile(
     r"|\b(?P<day>today|yesterday|tomorrow|tonight)\b"
     r"|\b(?P<ago>\d{1,3})\sdays?\sago\b"
 )
+_IN_DATE = re.compile(r"\d|today|yesterday|tomorrow|tonight")
 MONTH_NAME = re.compile(_MONTH)
 MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _CLOCK = re.compile(
@@ -87,6 +88,7 @@ _CLOCK = re.compile(
     r"|\b(?P<fraction>half|quarter) (?P<side>past|to) (?P<h4>[a-z]+|\d{1,2})\b"
     r"|\b(?P<name>midnight|noon|midday)\b"
 )
+_IN_CLOCK = re.compile(r"\d\s?[:a-z-]|half|quarter|midnight|noon|midday")
 _RELATIVE = {"today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1}
 
 
@@ -103,8 +105,9 @@ class Quantities:
 def parse_quantities(text: str, *, said_at: datetime | None = None) -> Quantities:
     """Parse the quantities of a lowercase text; relative days are resolved by the time of saying."""
     days: set[str] = set()
-    rest = _DATE.sub(lambda found: _day(found, days, said_at), text)
-    rest = _CLOCK.sub(lambda found: _clock(found, days), rest)
+    # Both try many ways at every word, and most texts have neither a date nor an hour.
+    rest = _DATE.sub(lambda found: _day(found, days, said_at), text) if _IN_DATE.search(text) else text
+    rest = _CLOCK.sub(lambda found: _clock(found, days), rest) if _IN_CLOCK.search(rest) else rest
     numbers: list[tuple[str, float]] = []
     counts: set[float] = set()
     for dimension, size, counted in _numbers(rest):

@@ -135,13 +135,14 @@ def find_verb(written: tuple[str, ...]) -> int | None:
 
 def _is_verb(written: tuple[str, ...], at: int) -> bool:
     word = written[at]
-    before = next((each.casefold() for each in written[at - 1 :: -1] if each.casefold() not in SKIPPED), "")
     if word in AUXILIARIES or (word == "used" and written[at + 1 : at + 2] == ("to",)):
         return True
-    if not word.islower() or before in ARTICLES or before in OURS or before.endswith("'s"):
+    if not word.islower() or stem(word) not in _VERB_STEMS:
         return False
-    is_inflected = word.endswith(("s", "ed")) or word in _PASTS
-    return (is_inflected or before in _PRONOUNS) and stem(word) in _VERB_STEMS
+    before = next((each.casefold() for each in written[at - 1 :: -1] if each.casefold() not in SKIPPED), "")
+    if before in ARTICLES or before in OURS or before.endswith("'s"):
+        return False
+    return word.endswith(("s", "ed")) or word in _PASTS or before in _PRONOUNS
 
 
 _VERB_STEMS = frozenset(map(stem, load_words("verbs")))

@@ -132,7 +132,8 @@ class BatchWriter:
         await record_opinions(deps, transaction, space, opinions)
         stored = [(*each, memory) for each, memory in zip(accepted, memories, strict=True)]
         events = [build_fact_event(each, memory, decided.action) for each, decided, memory in stored]
-        await deps.outbox.emit_all(transaction, events, space=space)
+        # Nobody else knows of new memories before they are committed: there is nothing to lock.
+        await deps.outbox.emit_all(transaction, events, space=space, held={each.subject for each in events})
         return {memory.id: _build_new_result(each, decided, memory) for each, decided, memory in stored}
 
     def _find_stored(self, statement: Statement, vectors: StatementVectors) -> list[LearnCandidate]:

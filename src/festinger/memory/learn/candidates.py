@@ -19,7 +19,7 @@ from festinger.memory.learn.decision import JudgedCandidate
 from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
 from festinger.memory.model import Kind, Memory, memory_from_row
 from festinger.memory.vectors import StatementVectors
-from festinger.store.pool import PlanMode, Transaction
+from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, find_nearest, find_nearest_each
 from festinger.world.write import load_concept_rows
@@ -179,8 +179,6 @@ async def _with_vectors(
     """Find the candidates of statements with the same owner, kind and model."""
     statement, vectors = next(iter(group.values()))
     whole = await _is_scanned_whole(deps, transaction, space, vectors.model)
-    # Planning for these parameters would take as long as the search, with the same plan.
-    await transaction.plan(PlanMode.KEPT)
     rows = await find_nearest_each(
         transaction,
         Q["candidates_of_each"].only(frozenset({"whole"} if whole else ())),

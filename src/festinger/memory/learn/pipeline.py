@@ -35,12 +35,15 @@ from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.write import write_item
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
-from festinger.store.pool import Transaction
+from festinger.store.connection import cancel_tasks
+from festinger.store.pool import PlanMode, Transaction
 from festinger.text.overlap import build_all_shingles, has_several_sentences
 
 TRIES = 3
 """Attempts to write a statement when others change the same rows."""
 BATCH = 100
+SEARCHED = 25
+"""Statements of a batch whose candidates are searched at once."""
 MOST_ITEMS = 10_000
 REPORT_SECONDS = 0.5
 
@@ -212,12 +215,31 @@ async def _prepare(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> lis
     new = [replace(each, vectors=vector) for each, vector in zip(new, vectors, strict=True)]
     deps.step("embedded")
     await refresh_statistics(deps.store, deps.sizing, more=len(new))
-    async with deps.store.transaction() as transaction:
-        new = await find_candidates(deps, transaction, scope.space, new)
-    deps.step("candidates")
-    compared = iter(await compare(deps, scope.space, new))
+    compared = iter(await _search_and_compare(deps, scope, new))
     deps.step("judged")
     return [next(compared) if _needs_vectors(each) else each for each in items]
+
+
+async def _search_and_compare(deps: MemoryDeps, scope: Scope, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
+    """Find the candidates of some statements while those of the ones before are judged."""
+
+    async def search(part: Sequence[PendingMemory]) -> list[PendingMemory]:
+        # Planning for the statements at hand would take as long as the search, with the same plan.
+        async with deps.store.transaction(plan=PlanMode.KEPT) as transaction:
+            return await find_candidates(deps, transaction, scope.space, part)
+
+    compared: list[PendingMemory] = []
+    coming = asyncio.ensure_future(search(pending[:SEARCHED]))
+    try:
+        for start in range(SEARCHED, len(pending) + SEARCHED, SEARCHED):
+            found = await coming
+            deps.step("candidates")
+            if start < len(pending):
+                coming = asyncio.ensure_future(search(pending[start : start + SEARCHED]))
+            compared += await compare(deps, scope.space, found)
+    finally:
+        await cancel_tasks([coming])
+    return compared
 
 
 async def _write(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[PendingMemory | Learned]:

@@ -321,7 +321,7 @@ async def _quarantine(
     )
     change = await write_change(deps, transaction, prepared.scope.space, note)
     event = build_fact_event(prepared, memory, Action.QUARANTINED)
-    await deps.outbox.emit_all(transaction, [event], space=memory.space_id)
+    await deps.outbox.emit_all(transaction, [event], space=memory.space_id, held=[event.subject])
     await emit_learn_event(deps, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
     learned = build_result(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
     return replace(learned, change=change)
@@ -347,7 +347,7 @@ async def _store_new(
     )
     done = await apply_decision(deps, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept)
     event = build_fact_event(prepared, done.memory, decided.action)
-    await deps.outbox.emit_all(transaction, [event], space=memory.space_id)
+    await deps.outbox.emit_all(transaction, [event], space=memory.space_id, held=[event.subject])
     learned = build_result(
         decided.action,
         prepared,
