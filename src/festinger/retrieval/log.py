@@ -20,7 +20,7 @@ import structlog
 
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
-from festinger.events.event import NewEvent
+from festinger.events.catalogue import NewEvent
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.association import record_co_access
