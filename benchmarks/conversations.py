@@ -22,7 +22,7 @@ from festinger.ids import DEFAULT_AGENT, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.worker import WorkerPool
 from festinger.memory.episodes.store import append_turn, close_episode
 from festinger.retrieval.deps import RetrievalDeps
-from festinger.retrieval.index.terms import count_words
+from festinger.retrieval.index.terms import count_words_of_changed_texts
 from festinger.retrieval.index.turns import index_turns
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
@@ -134,7 +134,7 @@ async def take_in(app: App, turns: Sequence[Mapping[str, Any]], *, name: str) ->
     # What closing deferred, and what a running server does every minute.
     await WorkerPool(app.jobs, shutdown_seconds=1).drain()
     await index_turns(app.recall.deps, space)
-    await count_words(app.recall.deps, space)
+    await count_words_of_changed_texts(app.recall.deps, space)
     return IngestedConversation(space=space, turns=known, learnt=await _learnt(app, space, known))
 
 

@@ -46,7 +46,7 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import DERIVED, Memory
 from festinger.memory.query import MemoryFilter, page_memories
-from festinger.retrieval.index.terms import count_words
+from festinger.retrieval.index.terms import count_words_of_changed_texts
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.recall import recall
 from festinger.runtime.app import App, StartOptions, open_app
@@ -204,7 +204,7 @@ async def measure(bench: Bench) -> SuiteResult:
                 name = f"{group}-{'nights' if with_nights else 'plain'}"
                 writer = model if with_nights else None
                 space, known = await live(app, days, rows, name=name, length=length, model=writer)
-                await count_words(app.recall.deps, space)
+                await count_words_of_changed_texts(app.recall.deps, space)
                 recalls.append([await found_in(app, space, known, row) for row in questions])
                 if not with_nights and not bench.smoke:
                     slower.append(await slow_down(app, space, questions, bench))

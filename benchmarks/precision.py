@@ -20,7 +20,7 @@ from festinger.jobs.worker import WorkerPool
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind as MemoryKind
-from festinger.retrieval.index.terms import count_words
+from festinger.retrieval.index.terms import count_words_of_changed_texts
 from festinger.runtime.app import App
 from festinger.services.access import add_space
 
@@ -105,7 +105,7 @@ async def _told(app: App, space: SpaceId, statements: Rows) -> dict[Any, str]:
         if learned.memory is not None:
             known.setdefault(learned.memory.id, row["id"])
     await WorkerPool(app.jobs, shutdown_seconds=1).drain()
-    await count_words(app.recall.deps, space)
+    await count_words_of_changed_texts(app.recall.deps, space)
     return known
 
 

@@ -18,7 +18,7 @@ from festinger.ids import AgentId, Scope, SessionId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import MessageRole, ModelPurpose
 from festinger.llm.providers.scripted import FailStep, ScriptedProvider, scripted_model
-from festinger.services.agent import last_session, open_mind, use_local_model
+from festinger.services.agent import last_chat_session, open_mind, use_local_model
 
 
 @pytest.fixture(autouse=True)
@@ -224,7 +224,7 @@ async def test_a_chat_goes_on_where_the_last_one_ended(database_url: str, tmp_pa
         choose, script = answering("Hello.", "Yes.")
         async with open_mind(app, scope(app), choose=choose) as agent:
             await say(agent, "Good morning to you, dear agent.")
-        session = await last_session(app, scope(app, "chat:new"))
+        session = await last_chat_session(app, scope(app, "chat:new"))
         assert session is not None
         async with open_mind(app, scope(app, session), choose=choose) as agent:
             await say(agent, "Do you still know what I said?")

@@ -28,7 +28,7 @@ from festinger.errors import AlreadyRunning, BadInput, ProviderDown, UndoBlocked
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, edit
 from festinger.memory.model import DERIVED
-from festinger.retrieval.index.terms import count_words, recount_words
+from festinger.retrieval.index.terms import count_words_of_changed_texts, recount_words
 from festinger.runtime.consolidation import start_due_nights
 from festinger.services.nights import list_nights
 from festinger.services.nights import run_night as start
@@ -256,11 +256,11 @@ async def test_what_a_night_derives_makes_no_word_more_common(database_url: str,
     counted = "select term, df from words_term where df > 0 order by term"
     async with sleeping(database_url, tmp_path) as at:
         await plant(at)
-        await count_words(at.app.recall.deps, MAIN_SPACE)
+        await count_words_of_changed_texts(at.app.recall.deps, MAIN_SPACE)
         before = await rows(at.app.store, counted)
         await at.night(gardener())
         assert len(await at.memories("insight", "narrative")) == 2
-        await count_words(at.app.recall.deps, MAIN_SPACE)
+        await count_words_of_changed_texts(at.app.recall.deps, MAIN_SPACE)
         assert await rows(at.app.store, counted) == before
         await recount_words(at.app.recall.deps, MAIN_SPACE)
 

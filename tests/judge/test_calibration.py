@@ -11,7 +11,7 @@ from festinger.embedding.embedder import Vector
 from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
-    Calibration,
+    CalibrationResult,
     CalibrationTargets,
     Example,
     Label,
@@ -79,7 +79,7 @@ NAMES = [*placed(Label.SAME_SUBJECT, *evenly(0.6, 0.99)), *placed(Label.OTHER_SU
 CENSORS = [*placed(Label.CENSORED, *evenly(0.3, 0.9)), *placed(Label.ALLOWED, *evenly(0.0, 0.6))]
 
 
-async def found_in(*examples: Example) -> Calibration:
+async def found_in(*examples: Example) -> CalibrationResult:
     examined = await measure_examples(Told(), examples, report=lambda _pairs: None)
     return calibrate_thresholds(examined, BEFORE, bars=CalibrationTargets())
 

@@ -16,7 +16,7 @@ from tests.proxy.proxy_server import open_door
 from festinger import errors
 from festinger.errors import BadFact, BadInput, FestingerError, NotAuthenticated, ServerAway, Stale
 from festinger.ids import EVERY_SPACE
-from festinger.proxy.remote_client import normalize_address, open_remote, parse_remote_error
+from festinger.proxy.remote_client import check_server_address, open_remote, rebuild_remote_error
 from festinger.store.repositories.auth import AccessRole, ApiKey
 
 KEY = ApiKey(
@@ -103,7 +103,7 @@ async def test_nobody_there_is_told_with_the_address():
 
 def test_every_error_of_the_tree_can_come_back():
     tree = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, FestingerError)]
-    found = [parse_remote_error({"name": kind.class_name(), "message": "m", "hint": "h"}) for kind in tree]
+    found = [rebuild_remote_error({"name": kind.class_name(), "message": "m", "hint": "h"}) for kind in tree]
 
     assert len(tree) > 30
     # What has no name of its own comes back as what it is a kind of.
@@ -113,7 +113,7 @@ def test_every_error_of_the_tree_can_come_back():
 
 
 def test_an_error_of_a_newer_server_is_a_fault_with_its_words():
-    found = parse_remote_error({"name": "from_the_future", "message": "m", "hint": "h", "details": {"a": 1}})
+    found = rebuild_remote_error({"name": "from_the_future", "message": "m", "hint": "h", "details": {"a": 1}})
 
     assert (type(found), found.message) == (FestingerError, "m")
 
@@ -135,15 +135,15 @@ def test_an_error_of_a_newer_server_is_a_fault_with_its_words():
 )
 def test_what_is_no_address_is_refused(address: str):
     with pytest.raises(BadInput):
-        normalize_address(address)
+        check_server_address(address)
 
 
 @given(st.text(max_size=30))
 def test_a_text_that_is_an_address_stays_one(text: str):
     with suppress(BadInput):
-        once = normalize_address(text)
+        once = check_server_address(text)
         assert once.startswith("http")
-        assert normalize_address(once) == once
+        assert check_server_address(once) == once
 
 
 async def test_a_wrong_key_is_told_as_such_although_the_guard_has_words_of_its_own():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.web.pages.test_overview import HOSTILE, MONDAY
 
-from festinger.web.graph import HEIGHT, LONGEST, WIDTH, GraphDrawing, draw_graph, render_svg
+from festinger.web.graph import HEIGHT, LONGEST, WIDTH, GraphDrawing, lay_out_graph, render_svg
 from festinger.web.render import escape_hidden
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
@@ -30,7 +30,7 @@ def picture(levels: dict[str, int], *edges: NearbyEdge, beyond: dict[str, int] |
         key=lambda word: (word.level, word.token),
     )
     found = Neighborhood(centre="centre", words=words, edges=edges, beyond=beyond or {})
-    return draw_graph(found, now=MONDAY, recent=MONTH)
+    return lay_out_graph(found, now=MONDAY, recent=MONTH)
 
 
 @pytest.mark.requirement("U-41")

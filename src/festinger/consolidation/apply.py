@@ -32,7 +32,7 @@ from festinger.memory.model import Action, Kind, Memory, Status
 from festinger.memory.query import CauseSpan, load_causes
 from festinger.memory.undo import undo_in_transaction
 from festinger.observability.metrics import SAFETY_EVENTS
-from festinger.proposals.detectors.patterns import finding_to_suggestion, identity_finding
+from festinger.proposals.detectors.patterns import build_identity_promotion, finding_to_suggestion
 from festinger.proposals.sightings.intake import record_sighting_in
 from festinger.store.pool import NestedStore, Transaction
 
@@ -200,7 +200,7 @@ async def _propose(context: NightContext, transaction: Transaction, held: Memory
     ids = [UUID(each) for each in change.evidence]
     causes = await transaction.all(Q["sightings_by_id"], space=context.space, ids=ids)
     for each in causes:
-        found = identity_finding(held.id, gain=change.gain, causes=len(causes), cause=each)
+        found = build_identity_promotion(held.id, gain=change.gain, causes=len(causes), cause=each)
         await record_sighting_in(context.deps.proposals, transaction, context.space, finding_to_suggestion(found))
     return [(NightItemKind.PROPOSED, held.id, None)]
 

@@ -360,7 +360,7 @@ class ThresholdChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class CalibrationResult:
     """The thresholds derived from examples."""
 
     proposal: ThresholdProposal
@@ -380,7 +380,7 @@ async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, r
 
 def calibrate_thresholds(
     examined: MeasuredExamples, before: EmbedderProfile, *, bars: CalibrationTargets
-) -> Calibration:
+) -> CalibrationResult:
     """Derive thresholds and compare them with those of `before`. Raises `BadInput` for too few statements."""
     proposal = propose_thresholds(examined.statements, bars)
     looked_at = [replace(pair, guarded=False) for pair in examined.statements]
@@ -394,11 +394,11 @@ def calibrate_thresholds(
     if has_enough_pairs(examined.censors):
         found = propose_censor(examined.censors, bars)
         findings.append(_threshold_change(Threshold.CENSOR, before, found, seen=examined.censors))
-    return Calibration(proposal=proposal, findings=tuple(findings), left=tuple(_unmeasured_reasons(examined)))
+    return CalibrationResult(proposal=proposal, findings=tuple(findings), left=tuple(_unmeasured_reasons(examined)))
 
 
 def apply_calibration(
-    profile: EmbedderProfile, found: Calibration, *, data: str, at: date, bars: CalibrationTargets
+    profile: EmbedderProfile, found: CalibrationResult, *, data: str, at: date, bars: CalibrationTargets
 ) -> EmbedderProfile:
     """Return `profile` with the measured values replaced; the rest stays."""
     new = apply_proposed_thresholds(profile, found.proposal, data=data, at=at, bars=bars)

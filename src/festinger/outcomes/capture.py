@@ -23,7 +23,7 @@ from festinger.outcomes.effects import outcome_weight, parse_edge
 from festinger.outcomes.inference import InferredOutcome, TurnInferenceInput, TurnInferenceResult, TurnNote, infer_turn
 from festinger.outcomes.model import ObserveResult, OutcomeDeps, OutcomeReport, Reporter, ReportSource, parse_memory_id
 from festinger.outcomes.report import observe, observe_in
-from festinger.outcomes.surface import record_surfacings, require_surfacings
+from festinger.outcomes.surface import record_surfacings, require_surfacings_of_recall
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.repositories.exchanges import (
@@ -289,7 +289,7 @@ class ReplyInput:
 async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, reply: ReplyInput) -> ObserveResult:
     """Infer outcomes of what a recall surfaced from a reply, and report them. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
-        shown = await require_surfacings(transaction, reporter.scope.space, recall)
+        shown = await require_surfacings_of_recall(transaction, reporter.scope.space, recall)
         known = await find_memories(transaction, reporter.scope.space, [each.memory_id for each in shown])
     notes = [build_note(str(each.memory_id), known) for each in shown]
     read = infer_turn(

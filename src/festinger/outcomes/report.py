@@ -39,7 +39,7 @@ from festinger.outcomes.model import (
     parse_memory_id,
 )
 from festinger.outcomes.store import save_states
-from festinger.outcomes.surface import require_surfacings
+from festinger.outcomes.surface import require_surfacings_of_recall
 from festinger.store.pool import Transaction
 from festinger.store.queries import queries_of
 from festinger.world.model import NoteOutcome
@@ -325,6 +325,6 @@ async def observe_recall(
     if recall is None:
         return await observe(deps, reporter, report)
     async with deps.store.transaction() as transaction:
-        shown = await require_surfacings(transaction, reporter.scope.space, recall)
+        shown = await require_surfacings_of_recall(transaction, reporter.scope.space, recall)
     memories = [*(str(each.memory_id) for each in shown), *report.memories]
     return await observe(deps, reporter, build_outcome_report(memories, outcomes, recall=recall, **more))

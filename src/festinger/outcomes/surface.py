@@ -151,7 +151,7 @@ async def list_surfacings(
     return [surfacing_of(row) for row in rows]
 
 
-async def require_surfacings(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
+async def require_surfacings_of_recall(transaction: Transaction, space: SpaceId, recall: UUID) -> list[Surfacing]:
     """Return what a recall surfaced. Raises `NotFound` if it is unknown."""
     found = await surfacings_of_recall(transaction, space, recall)
     if not found:

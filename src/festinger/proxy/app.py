@@ -32,8 +32,8 @@ from festinger.proxy.headers import (
     filter_request_headers,
     filter_response_headers,
     first_header,
-    set_content_length,
     status_without_memory,
+    update_content_length,
 )
 from festinger.proxy.request import Body, RequestContext, Send
 from festinger.proxy.routes import ApiProtocol, RouteTreatment
@@ -253,7 +253,7 @@ async def _ask_upstream(upstream: UpstreamClient, ctx: RequestContext, body: Bod
         # What was edited is no longer compressed, however it arrived.
         headers = disable_compression(headers, is_plain=body is not ctx.received)
     if isinstance(body, bytes):
-        headers = set_content_length(headers, len(body))
+        headers = update_content_length(headers, len(body))
     if ctx.key is not None:
         headers = replace_api_key(headers, protocol=ctx.route.protocol, upstream_key=find_upstream_key(base, proxy))
     return await upstream.send(ctx.method, base, ctx.target, headers=headers, body=body)

@@ -49,7 +49,7 @@ def filter_request_headers(headers: RawHeaders) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def set_content_length(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
+def update_content_length(headers: list[tuple[bytes, bytes]], length: int) -> list[tuple[bytes, bytes]]:
     """Update an existing Content-Length to the present body size."""
     written = b"%d" % length
     return [(name, written if name == b"content-length" else value) for name, value in headers]

@@ -19,7 +19,7 @@ from festinger.proxy.context.edit import build_mark
 from festinger.proxy.loops.keys import ChatRole
 from festinger.proxy.protocols.messages import short_sha256
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.session import START, session_name
+from festinger.proxy.sessions.session import START, shorten_session_id
 from festinger.proxy.transport.streams import StreamEndReason
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import HookEvent, IsGone
@@ -50,7 +50,7 @@ class HookRecorder:
         self._sessions: LRUCache[tuple[SpaceId, str], HookSession] = LRUCache(SESSIONS)
 
     async def handle(self, app: App, event: HookEvent, is_gone: IsGone) -> str:
-        scope = replace(event.scope, session=session_name(event.scope.session))
+        scope = replace(event.scope, session=shorten_session_id(event.scope.session))
         session = self._sessions.setdefault((scope.space, scope.session), HookSession())
         settings = app.settings.for_space(scope.space).proxy
         said = strip_blocks(event.text, build_mark(settings.label))

@@ -30,7 +30,7 @@ from festinger.proxy.sessions.session import (
     advance_session,
     merge_sessions,
     reply_content_hash,
-    trim_replies,
+    truncate_last_replies,
 )
 from festinger.proxy.statements import StoredLearner
 from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
@@ -138,7 +138,7 @@ class RequestPipeline:
         content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text))
         reply = SessionReply(text=text, content=content, at=now)
         session = self._sessions.find(ctx.session.caller, ctx.session.id, now=now) or ctx.session
-        self._sessions.put(replace(session, at=now, replies=trim_replies((*session.replies, reply))))
+        self._sessions.put(replace(session, at=now, replies=truncate_last_replies((*session.replies, reply))))
 
 
 class ExchangeListener:

@@ -94,7 +94,7 @@ async def open_remote(
     origin: str = "",
 ) -> AsyncIterator[AdminClient]:
     """Open a client for the server at this address; statements are learned in the session's name, if any."""
-    base = normalize_address(address)
+    base = check_server_address(address)
     # The server answers while it works: the total may take long, but not the wait for what comes next.
     patience = httpx2.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
     # Ignore proxies from the environment, so that the key is shown to nobody on the way. Certificates take long to
@@ -122,7 +122,7 @@ def _headers(*, key: str | None, session: str, origin: str) -> dict[str, str]:
     return {name: value for name, value in named.items() if value}
 
 
-def normalize_address(address: str) -> str:
+def check_server_address(address: str) -> str:
     """Normalize a server address, without a trailing slash. Raises `BadInput`."""
     try:
         parts = urlsplit(address.strip())
@@ -150,10 +150,10 @@ def _parse_document(raw: bytes, *, status: int, base: str) -> Any:
         raise AT_THE_DOOR[status](said)
     if not isinstance(said, Mapping) or "name" not in said:
         raise ServerAway(f"What answers at {base} is no Festinger (status {status}).")
-    raise parse_remote_error(said)
+    raise rebuild_remote_error(said)
 
 
-def parse_remote_error(said: Mapping[str, Any]) -> FestingerError:
+def rebuild_remote_error(said: Mapping[str, Any]) -> FestingerError:
     """Rebuild the error that a response names; a name unknown here becomes `FestingerError`."""
     kinds: dict[str, type[FestingerError]] = {}
     for each in _error_classes(FestingerError):

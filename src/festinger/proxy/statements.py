@@ -25,7 +25,7 @@ from festinger.proxy.errors import fail_open
 from festinger.proxy.parser import new_texts
 from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import ApiProtocol
-from festinger.proxy.sessions.session import session_name
+from festinger.proxy.sessions.session import shorten_session_id
 from festinger.proxy.transport.upstream import find_upstream_base
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -167,11 +167,11 @@ async def _wait_for_status(app: App, task: asyncio.Task[LearnStatus], seconds: f
 
 def message_id(said: SourceText) -> UUID:
     session, link, number = (said.message or "::").rsplit(":", 2)
-    return derive_part_id(session_name(SessionId(session)), link, number)
+    return derive_part_id(shorten_session_id(SessionId(session)), link, number)
 
 
 def _build_scope(ctx: RequestContext) -> Scope:
-    return Scope(space=ctx.space, agent=ctx.agent, session=session_name(ctx.session.id))
+    return Scope(space=ctx.space, agent=ctx.agent, session=shorten_session_id(ctx.session.id))
 
 
 def _note_model(app: App, ctx: RequestContext) -> None:

@@ -9,7 +9,7 @@ What other packages call, most with a `deps.RetrievalDeps`:
     recall.recall                                 the few memories worth showing, or none
     notes.load_current_memories                   the current state of memories shown before
     index.terms.NonEmptySpaces                    whether a space holds anything at all
-    index.terms.count_words / recount_words       how common words are
+    index.terms.count_words_of_changed_texts / recount_words       how common words are
     index.turns.index_turns                       makes turns searchable
     log.load_recalls / find_recall / prune_recalls
     maintenance.erase_recall_data                 erases within the transaction that forgets

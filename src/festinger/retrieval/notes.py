@@ -154,7 +154,7 @@ async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[Current
     return [current_memory_from_row(row) for row in rows]
 
 
-async def load_companions(deps: RetrievalDeps, scope: Scope, memory: UUID) -> list[CurrentMemory]:
+async def load_same_turn_memories(deps: RetrievalDeps, scope: Scope, memory: UUID) -> list[CurrentMemory]:
     """Load what else was said in the turn that taught a memory. Raises `StoreDown`."""
     rows = await deps.store.all(
         Q["companions"], hot=True, space=scope.space, agent=scope.agent, memory=memory, limit=2 * COMPANIONS

@@ -27,7 +27,7 @@ from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
 from festinger.outcomes.report import prune_batches
 from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, record_surfacings
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
-from festinger.retrieval.index.terms import NonEmptySpaces, count_words, recount_words
+from festinger.retrieval.index.terms import NonEmptySpaces, count_words_of_changed_texts, recount_words
 from festinger.retrieval.index.turns import count_parts, index_turns
 from festinger.retrieval.lessons import HEARD as OUTCOME
 from festinger.retrieval.lessons import embed_questions, note_outcome
@@ -96,7 +96,7 @@ def register_recall(app: "App", room: RecallService) -> None:
 
     async def count(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await count_words(deps, space)
+            await count_words_of_changed_texts(deps, space)
 
     async def count_anew(_run: JobRun, *, space: str) -> int:
         return await recount_words(deps, SpaceId(space))
@@ -105,7 +105,7 @@ def register_recall(app: "App", room: RecallService) -> None:
         for space in app.directory.ids():
             await index_turns(deps, space, between=app.jobs.courtesy.turn)
             await embed_questions(deps, space)
-            await count_words(deps, space)
+            await count_words_of_changed_texts(deps, space)
         await _index_vectors(app, room)
 
     async def tend(_run: JobRun) -> None:

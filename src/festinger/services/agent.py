@@ -68,7 +68,7 @@ async def use_local_model(app: App, space: SpaceId | None = None) -> None:
         app.own_model.note(provider=provider, model=model, address=address)
 
 
-async def last_session(app: App, scope: Scope) -> SessionId | None:
+async def last_chat_session(app: App, scope: Scope) -> SessionId | None:
     """The session of the last chat with an agent."""
     episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=LOOKED_BACK)
     return next((SessionId(each.session_id) for each in episodes if each.session_id.startswith(SESSIONS)), None)
@@ -78,7 +78,7 @@ async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: 
     """Choose where to talk with an agent: in the last chat, or in a new one. Without a named model a local one is sought."""
     await use_local_model(app, space)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
-    before = None if new else await last_session(app, scope)
+    before = None if new else await last_chat_session(app, scope)
     return scope if before is None else Scope(space=space, agent=agent, session=before)
 
 
@@ -163,7 +163,7 @@ async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> s
 
 async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
     """The end of the last conversation with an agent, oldest first."""
-    session = await last_session(app, scope)
+    session = await last_chat_session(app, scope)
     if session is None:
         return []
     episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)

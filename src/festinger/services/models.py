@@ -18,7 +18,7 @@ from festinger.embedding.registry import open_embedder
 from festinger.errors import ProviderRefused
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.calibration import (
-    Calibration,
+    CalibrationResult,
     CalibrationTargets,
     Example,
     Report,
@@ -88,7 +88,7 @@ class CalibrationReport:
 
     old: EmbedderProfile
     new: EmbedderProfile
-    found: Calibration
+    found: CalibrationResult
     examples: int
 
 

@@ -28,8 +28,8 @@ from festinger.retrieval.notes import (
     CurrentMemory,
     NoteReader,
     limit_reading,
-    load_companions,
     load_likely_updates,
+    load_same_turn_memories,
     load_standing_notes,
     select_notes,
 )
@@ -128,7 +128,7 @@ async def recollect(
         recalled = await recall_lines(app, scope, cue, exclude=ids, door=door)
     found = await _recollect_world(app, scope, texts)
     notes = drop_covered_notes(recalled.lines, found)
-    lines = (*world_lines(found, memories=notes), *notes)
+    lines = (*unstated_world_lines(found, memories=notes), *notes)
     settings = app.settings.for_space(scope.space).proxy
     block = build_block(
         settings.label,
@@ -247,7 +247,7 @@ async def _select_applicable(
     known = dict(zip((note.id for note in notes), scores, strict=True))
     mates = [
         each
-        for each in await load_companions(app.recall.deps, scope, chosen[0].id)
+        for each in await load_same_turn_memories(app.recall.deps, scope, chosen[0].id)
         if each.id not in exclude and each not in general
     ]
     unread = [each for each in mates if each.id not in known]
@@ -346,7 +346,7 @@ def _words(said: str) -> list[str]:
     return said.replace("_", " ").split()
 
 
-def world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
+def unstated_world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
     """World lines with edges, except those that memories state in a person's own words; doubts stay."""
     said = {(cue.subject, cue.parent) for memory in memories for cue in _read(memory.text)[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)

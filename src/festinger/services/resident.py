@@ -20,7 +20,7 @@ from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.episodes.store import open_episode
 from festinger.runtime.app import App
 from festinger.runtime.providers import is_own_model
-from festinger.services.agent import SESSIONS, last_session, open_mind, use_local_model
+from festinger.services.agent import SESSIONS, last_chat_session, open_mind, use_local_model
 
 log = structlog.get_logger(room="services")
 
@@ -45,7 +45,7 @@ async def tick(app: App) -> list[AgentCycle]:
             continue
         for agent in await list_agents(app.store, space):
             scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{agent}"))
-            session = await last_session(app, scope)
+            session = await last_chat_session(app, scope)
             await announce_due(app.memory.deps, Scope(space=space, agent=agent, session=session or scope.session))
             if (cycle := await _think(app, scope)) is not None:
                 thought.append(cycle)

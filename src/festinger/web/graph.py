@@ -39,7 +39,7 @@ class GraphDrawing:
     """The legend: each dimension with the number of its color."""
 
 
-def draw_graph(found: Neighborhood, *, now: datetime, recent: timedelta) -> GraphDrawing:
+def lay_out_graph(found: Neighborhood, *, now: datetime, recent: timedelta) -> GraphDrawing:
     """Compute all positions; what was not confirmed within `recent` is pale."""
     rows = _rows(found.words)
     width = MARGIN * 2 + max(len(row) for row in rows) * (WIDTH + GAP) - GAP

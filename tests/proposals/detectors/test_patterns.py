@@ -4,13 +4,13 @@ from uuid import UUID
 
 from tests.proposals.detectors.finding import MONDAY
 
-from festinger.proposals.detectors.patterns import finding_to_suggestion, identity_finding
+from festinger.proposals.detectors.patterns import build_identity_promotion, finding_to_suggestion
 from festinger.proposals.model import ProposalType
 
 
 def test_what_is_proposed_names_the_memory_and_the_gain_for_each_of_its_causes():
     said = {"id": UUID(int=2), "agent_id": "a", "session_id": "s1", "at": MONDAY}
-    found = identity_finding(UUID(int=1), gain=2.0, causes=12, cause=said)
+    found = build_identity_promotion(UUID(int=1), gain=2.0, causes=12, cause=said)
 
     assert (found.category, found.scope, found.type) == ("knowledge", "identity", ProposalType.IDENTITY_PROMOTION)
     assert found.payload == {"memory_id": str(UUID(int=1)), "gain": 2.0}

@@ -17,7 +17,7 @@ from festinger.proxy.parser import RequestParser
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.session import SessionRegistry, session_name
+from festinger.proxy.sessions.session import SessionRegistry, shorten_session_id
 from festinger.proxy.transport.streams import StreamEndReason
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import redact
@@ -144,9 +144,9 @@ def test_what_no_database_takes_is_left_out():
 def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
     one, two = SessionId("x" * 200 + "1"), SessionId("x" * 200 + "2")
 
-    assert session_name(one) != session_name(two)
-    assert len(session_name(one)) <= 128
-    assert session_name(SessionId("short")) == "short"
+    assert shorten_session_id(one) != shorten_session_id(two)
+    assert len(shorten_session_id(one)) <= 128
+    assert shorten_session_id(SessionId("short")) == "short"
 
 
 @pytest.mark.requirement("P-44")

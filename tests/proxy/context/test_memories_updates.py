@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from festinger.proxy.context.edit import LineUpdate
-from festinger.proxy.context.memories import find_world_updates
+from festinger.proxy.context.memories import find_shown_line_updates
 from festinger.services.block import ContextLine, graph_line
 from festinger.services.recollect import build_edge_note
 from festinger.world.graph import World
@@ -35,13 +35,13 @@ DISPUTED = shown("gnommoweb: [type?] repo — conflict pending", ("type", "repo"
 
 
 def test_what_is_as_it_was_shown_has_not_changed():
-    assert find_world_updates(world(edge(REPO)), SHOWN) == {}
-    assert find_world_updates(world(edge(REPO, version=9)), SHOWN) == {}
+    assert find_shown_line_updates(world(edge(REPO)), SHOWN) == {}
+    assert find_shown_line_updates(world(edge(REPO, version=9)), SHOWN) == {}
 
 
 @pytest.mark.requirement("P-36")
 def test_another_parent_is_told():
-    (now,) = find_world_updates(world(edge(CONTAINER, version=2)), SHOWN).values()
+    (now,) = find_shown_line_updates(world(edge(CONTAINER, version=2)), SHOWN).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] container"
@@ -53,16 +53,16 @@ def test_another_parent_is_told():
 def test_a_slot_that_stands_empty_is_shown_to_nobody_any_more():
     note = SHOWN["gnommoweb"].notes[0]
 
-    assert find_world_updates(world(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
-    assert find_world_updates(World(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
+    assert find_shown_line_updates(world(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
+    assert find_shown_line_updates(World(), SHOWN) == {"gnommoweb": LineUpdate(forgotten=(note,))}
 
 
 @pytest.mark.requirement("P-36")
 def test_of_a_line_with_two_edges_the_one_that_changed_is_told_with_the_other():
     both = shown("gnommoweb: [type] repo [host] ramanujan", ("type", "repo"), ("host", "ramanujan"))
 
-    (now,) = find_world_updates(world(edge(CONTAINER), edge(RAMANUJAN, HOST)), both).values()
-    (left,) = find_world_updates(world(edge(RAMANUJAN, HOST)), both).values()
+    (now,) = find_shown_line_updates(world(edge(CONTAINER), edge(RAMANUJAN, HOST)), both).values()
+    (left,) = find_shown_line_updates(world(edge(RAMANUJAN, HOST)), both).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] container [host] ramanujan"
@@ -74,18 +74,18 @@ def test_a_dispute_that_was_settled_is_told_and_one_that_is_only_not_written_yet
     settled, unwritten = world(edge(REPO)), world(edge(REPO))
     settled.dismissed[GNOMMOWEB, TYPE, CONTAINER] = MONDAY
 
-    (now,) = find_world_updates(settled, DISPUTED).values()
+    (now,) = find_shown_line_updates(settled, DISPUTED).values()
 
     assert now.line is not None
     assert now.line.text == "gnommoweb: [type] repo"
-    assert find_world_updates(unwritten, DISPUTED) == {}
+    assert find_shown_line_updates(unwritten, DISPUTED) == {}
 
 
 def test_a_dispute_that_arose_since_is_told():
     disputed = world(edge(REPO))
     disputed.pending_slots.add((GNOMMOWEB, TYPE))
 
-    (now,) = find_world_updates(disputed, SHOWN).values()
+    (now,) = find_shown_line_updates(disputed, SHOWN).values()
 
     assert now.line == DISPUTED["gnommoweb"]
-    assert find_world_updates(disputed, DISPUTED) == {}
+    assert find_shown_line_updates(disputed, DISPUTED) == {}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.protocols.messages import MOST_DESCRIPTION_CHARS, descriptions_hash, tool_descriptions
+from festinger.proxy.protocols.messages import MOST_DESCRIPTION_CHARS, descriptions_hash, join_tool_descriptions
 
 WEATHER, CITY = "Tells the weather of a city.", "The name of the city."
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string", "description": CITY}}}
@@ -23,19 +23,19 @@ SHAPES: dict[str, dict[str, Any]] = {
 @pytest.mark.requirement("M-91")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_tool_and_its_parameters_are_read_in_every_shape(shape: str):
-    assert tool_descriptions({"model": "m", **SHAPES[shape]}) == f"{WEATHER}\n{CITY}"
+    assert join_tool_descriptions({"model": "m", **SHAPES[shape]}) == f"{WEATHER}\n{CITY}"
 
 
 def test_two_tools_stand_in_their_order_and_what_both_say_stands_once():
     other = {"name": "rain", "description": "Tells whether it rains.", "parameters": PARAMETERS}
 
-    assert tool_descriptions({"tools": [FUNCTION, other]}) == f"{WEATHER}\n{CITY}\nTells whether it rains."
+    assert join_tool_descriptions({"tools": [FUNCTION, other]}) == f"{WEATHER}\n{CITY}\nTells whether it rains."
 
 
 def test_a_parameter_that_is_called_description_is_read_for_what_it_says():
     named = {"properties": {"description": {"type": "string", "description": "What the ticket is about."}}}
 
-    assert tool_descriptions({"tools": [{"name": "ticket", "parameters": named}]}) == "What the ticket is about."
+    assert join_tool_descriptions({"tools": [{"name": "ticket", "parameters": named}]}) == "What the ticket is about."
 
 
 def test_the_same_descriptions_are_known_again_and_others_are_not():
@@ -44,7 +44,7 @@ def test_the_same_descriptions_are_known_again_and_others_are_not():
 
 @pytest.mark.parametrize("tools", [None, [], {}, "all", 3, [None, 3, "x", []]], ids=repr)
 def test_what_is_no_list_of_tools_says_nothing(tools: Any):
-    assert tool_descriptions({"tools": tools}) == tool_descriptions({}) == ""
+    assert join_tool_descriptions({"tools": tools}) == join_tool_descriptions({}) == ""
 
 
 JSON = st.recursive(
@@ -57,6 +57,6 @@ JSON = st.recursive(
 @given(JSON)
 def test_whatever_a_client_sends_is_read_to_its_end_and_kept_short(tools: Any):
     assert (
-        len(tool_descriptions({"tools": tools, "functions": [{"description": "long " * 9_000}]}))
+        len(join_tool_descriptions({"tools": tools, "functions": [{"description": "long " * 9_000}]}))
         <= MOST_DESCRIPTION_CHARS
     )

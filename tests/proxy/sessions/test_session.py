@@ -14,7 +14,7 @@ from festinger.proxy.sessions.session import (
     SessionReply,
     advance_session,
     build_chain,
-    trim_replies,
+    truncate_last_replies,
 )
 from festinger.services.block import ContextBlock, ContextLine
 
@@ -59,5 +59,5 @@ def test_a_session_knows_only_the_latest_of_what_was_said():
 def test_of_a_long_reply_only_what_may_be_quoted_is_kept():
     long = SessionReply(text="x" * 10_000, content=b"r", at=NOON)
 
-    assert [len(reply.text) for reply in trim_replies([long])] == [REPLY_TEXT]
-    assert trim_replies([long])[0].content == b"r"
+    assert [len(reply.text) for reply in truncate_last_replies([long])] == [REPLY_TEXT]
+    assert truncate_last_replies([long])[0].content == b"r"

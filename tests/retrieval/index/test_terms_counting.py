@@ -13,7 +13,7 @@ from festinger.memory.edit import archive, edit
 from festinger.retrieval.bm25 import bm25_score, build_term_matches
 from festinger.retrieval.candidate import MEMORY
 from festinger.retrieval.index import terms
-from festinger.retrieval.index.terms import count_words, recount_words
+from festinger.retrieval.index.terms import count_words_of_changed_texts, recount_words
 from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.search import look_up_cue, search_arms
 from festinger.store.pool import Store
@@ -37,8 +37,8 @@ async def test_counts_that_follow_what_happens_equal_those_made_anew(by_words: R
     await edit(by_words.deps, MAIN_SPACE, ids[0], "Black coffee.", by="test")
     await archive(by_words.deps, MAIN_SPACE, ids[2], by="test")
 
-    assert await count_words(by_words.searching, MAIN_SPACE) == 4
-    assert await count_words(by_words.searching, MAIN_SPACE) == 0
+    assert await count_words_of_changed_texts(by_words.searching, MAIN_SPACE) == 4
+    assert await count_words_of_changed_texts(by_words.searching, MAIN_SPACE) == 0
     followed = await counts(by_words.store)
     await recount_words(by_words.searching, MAIN_SPACE)
 
@@ -54,10 +54,10 @@ async def test_what_happens_is_read_a_part_at_a_time_and_none_of_it_twice(
     for text in ("Green tea.", "A tall old lamp.", "A blue cup."):
         await by_words.learn(text)
 
-    first = await count_words(by_words.searching, MAIN_SPACE)
+    first = await count_words_of_changed_texts(by_words.searching, MAIN_SPACE)
     await by_words.learn("A marble bridge.")
 
-    assert (first, await count_words(by_words.searching, MAIN_SPACE)) == (3, 1)
+    assert (first, await count_words_of_changed_texts(by_words.searching, MAIN_SPACE)) == (3, 1)
     followed = await counts(by_words.store)
     await recount_words(by_words.searching, MAIN_SPACE)
     assert followed == await counts(by_words.store)
@@ -73,9 +73,9 @@ async def test_what_is_not_committed_yet_is_counted_later(by_words: Recaller):
             payload={"memory": str(UUID(int=7)), "reason": "old"},
         )
         await by_words.learn("Green tea.")
-        early = await count_words(by_words.searching, MAIN_SPACE)
+        early = await count_words_of_changed_texts(by_words.searching, MAIN_SPACE)
 
-    assert (early, await count_words(by_words.searching, MAIN_SPACE)) == (0, 2)
+    assert (early, await count_words_of_changed_texts(by_words.searching, MAIN_SPACE)) == (0, 2)
 
 
 async def test_counting_the_same_twice_counts_it_once(by_words: Recaller):

@@ -12,7 +12,7 @@ from tests.web.visitor import visitor
 
 from festinger.store.repositories.auth import form_token
 from festinger.web.auth import TOKEN_FIELD
-from festinger.web.graph import draw_graph
+from festinger.web.graph import lay_out_graph
 from festinger.web.render import render_template
 from festinger.world.query import NearbyConcept, NearbyEdge, Neighborhood
 
@@ -127,7 +127,7 @@ def data(text: str) -> dict[str, object]:
     }  # fmt: skip
     return {
         "asked": text, "depth": 1, "depths": (1, 2, 3), "problem": text, "nearest": [text], "found": found,
-        "picture": draw_graph(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
+        "picture": lay_out_graph(found, now=MONDAY, recent=MONDAY - MONDAY), "quarantine": [held],
         "decided": {"id": text, "concept": text, "parent": text, "is_isa": True, "status": "admitted"},
         "added": text, "stated": text, "taken_back": text,
         "wanted": [{"token": text, "encounters": 4}], "version": text, "here": text, "space_name": text, "next": text,

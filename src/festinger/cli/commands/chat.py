@@ -387,14 +387,14 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     from festinger.agent.reminders import tell_due
     from festinger.llm.model import ModelPurpose
     from festinger.memory.episodes.store import page_episodes
-    from festinger.services.agent import last_session
+    from festinger.services.agent import last_chat_session
     from festinger.world.conflicts import load_conflicts
 
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
     brief = await talk.memory.brief()
     known = _count(len(brief.notes) + brief.omitted, "thing")
-    before = await last_session(app, scope)
+    before = await last_chat_session(app, scope)
     episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1) if before else []
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
     due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]

@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="outcomes")
     list_command(group)(list_outcomes)
     command(group, "metrics")(show_metrics)
-    command(group, "verify")(verify_all)
+    command(group, "verify")(verify_memories_against_logs)
 
 
 async def list_outcomes(
@@ -63,7 +63,7 @@ async def show_metrics(context: CommandContext) -> None:
     context.show(found, table=context.table(("span", "resolved", "rate", "outcomes"), rows))
 
 
-async def verify_all(context: CommandContext) -> int:
+async def verify_memories_against_logs(context: CommandContext) -> int:
     """Compute every memory anew from its logs and compare. Exit 1 if any differs.
 
     Example: festinger outcomes verify

@@ -165,14 +165,14 @@ async def login(
 
     Example: festinger login --name ann
     """
-    from festinger.proxy.remote_client import normalize_address
+    from festinger.proxy.remote_client import check_server_address
     from festinger.runtime.environment import local_base_url
 
     async with context.app() as app:
         link = await app.logins.invite(name or _user())
         server, minutes = app.settings.now.server, app.settings.now.auth.login_link_minutes
         running = find_local_server(app.settings)
-    base = normalize_address(at) if at else running.url if running else local_base_url(server.host, server.port)
+    base = check_server_address(at) if at else running.url if running else local_base_url(server.host, server.port)
     address = f"{base}/admin/login?code={link}"
     context.show({"link": address, "minutes": minutes}, text=address)
     context.say(f"It works once, within {minutes} minutes.")

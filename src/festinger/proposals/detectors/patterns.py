@@ -172,7 +172,7 @@ def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorF
     )
 
 
-def identity_finding(memory: UUID, *, gain: float, causes: int, cause: Mapping[str, Any]) -> DetectorFinding:
+def build_identity_promotion(memory: UUID, *, gain: float, causes: int, cause: Mapping[str, Any]) -> DetectorFinding:
     """Propose that a memory becomes part of who the agent is, on behalf of one of the causes that said it."""
     return DetectorFinding(
         by=DetectorName.IDENTITY,

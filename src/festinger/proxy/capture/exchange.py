@@ -18,7 +18,7 @@ from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.proxy.protocols.messages import descriptions_hash, short_sha256
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
-from festinger.proxy.sessions.session import START, reply_content_hash, session_name
+from festinger.proxy.sessions.session import START, reply_content_hash, shorten_session_id
 from festinger.records import field_values
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange
@@ -65,7 +65,7 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
     `tools` are its tool descriptions, unless captured before."""
     assert ctx.ended is not None
     reply, recollection = ctx.reply, ctx.memory_status.recollection if ctx.memory_status else ""
-    session = session_name(ctx.session.id)
+    session = shorten_session_id(ctx.session.id)
     own = strip_blocks(reply.text, ctx.mark)
     link = reply_link(ctx, own, reply.calls)
     message = ExchangeMessage(
@@ -153,7 +153,7 @@ def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is
         "trace": TraceId(exchange.request),
     }
     if is_first:
-        parent = session_name(capture.parent) if capture.parent else None
+        parent = shorten_session_id(capture.parent) if capture.parent else None
         begun = {"session": exchange.session, "agent": exchange.agent, "how": capture.how, "parent_session": parent}
         yield NewEvent(name="session_started", payload=begun, **about)
     if injected is not None:

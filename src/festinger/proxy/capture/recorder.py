@@ -28,7 +28,7 @@ from festinger.proxy.context.build import QueryLimiter
 from festinger.proxy.context.place import PrefixChange
 from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.protocols.messages import descriptions_hash, tool_descriptions
+from festinger.proxy.protocols.messages import descriptions_hash, join_tool_descriptions
 from festinger.proxy.protocols.replies import ReplyContent
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.match import SessionMatchKind
@@ -37,7 +37,7 @@ from festinger.proxy.sessions.session import (
     ProxyCaller,
     ProxySession,
     from_stored_session,
-    session_name,
+    shorten_session_id,
     to_stored_session,
 )
 from festinger.proxy.transport.streams import Stored, StreamEndReason
@@ -124,7 +124,7 @@ class StoreRecorder(ExchangeRecorder):
             app.store,
             caller.space,
             caller=caller.name,
-            session=session_name(name) if name else None,
+            session=shorten_session_id(name) if name else None,
             head=ctx.chain.head,
             since=self._clock() - timedelta(seconds=settings.session_idle),
             limit=ALIKE,
@@ -214,7 +214,7 @@ class StoreRecorder(ExchangeRecorder):
 
     def _new_tools(self, ctx: RequestContext) -> str:
         """The request's tool descriptions, unless the previous request of the session had the same."""
-        tools = tool_descriptions(ctx.chat.tree)
+        tools = join_tool_descriptions(ctx.chat.tree)
         return "" if tools and self._tools.get(_session_key(ctx)) == descriptions_hash(tools) else tools
 
     def _note_seen(self, ctx: RequestContext) -> None:
@@ -245,7 +245,7 @@ def begin_log(ctx: RequestContext) -> None:
     lines = ctx.block.lines if ctx.block is not None else ()
     ctx.log_details = {
         "how": ctx.match.value,
-        "parent_session": session_name(session.parent) if session.parent else None,
+        "parent_session": shorten_session_id(session.parent) if session.parent else None,
         "recollection": status.recollection or None if status else None,
         "notes": [note | {"why": line.why.value} for line in lines for note in _note_payloads(line)],
         "cut": [note for line in ctx.dropped_lines for note in _note_payloads(line)],
@@ -279,7 +279,7 @@ def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
         id=ctx.request_id,
         at=at,
         agent=ctx.agent,
-        session=session_name(ctx.session.id) if is_forwarded else None,
+        session=shorten_session_id(ctx.session.id) if is_forwarded else None,
         route=ctx.route.label,
         model=_truncate(ctx.chat.model) if is_forwarded else "",
         status=ctx.status,

@@ -43,7 +43,7 @@ from festinger.services.recollect import (
     build_cue,
     drop_covered_notes,
     memory_note_ids,
-    world_lines,
+    unstated_world_lines,
 )
 from festinger.world.recall import SourceText
 from festinger.world.recollection import Recollection
@@ -238,14 +238,14 @@ class ContextBuilder:
         found = found if answer is None else answer
         shown = shown_lines(_all_blocks(ctx.session))
         changed = find_memory_updates(shown, standing) if standing is not None else {}
-        late_lines = {line.about: line for each in late.found for line in world_lines(each)}
+        late_lines = {line.about: line for each in late.found for line in unstated_world_lines(each)}
         notes = drop_covered_notes((*recalled.lines, *_refresh_memory_lines(late.notes, standing)), found)
         modelfile = None
         if Position(settings.injection_position) is not Position.TURN:
             modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
         return ContextInput(
             lines=(
-                *world_lines(found, memories=notes),
+                *unstated_world_lines(found, memories=notes),
                 *_refresh_world_lines(late_lines, self._restate(scope, late_lines) if late_lines else {}),
             ),
             notes=notes,

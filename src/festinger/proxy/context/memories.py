@@ -17,7 +17,7 @@ from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.health import reload_observations
 from festinger.proxy.context.edit import LineUpdate, PresentLines
-from festinger.proxy.sessions.session import session_name
+from festinger.proxy.sessions.session import shorten_session_id
 from festinger.proxy.statements import StoredLearner
 from festinger.retrieval.notes import load_current_memories
 from festinger.runtime.app import App
@@ -100,7 +100,7 @@ class AppMemoryReader:
 
 
 def _build_scope(scope: Scope) -> Scope:
-    return Scope(space=scope.space, agent=scope.agent, session=session_name(scope.session))
+    return Scope(space=scope.space, agent=scope.agent, session=shorten_session_id(scope.session))
 
 
 def _report_unavailable(error: Unavailable) -> str:
@@ -123,12 +123,12 @@ def bind_restater(app: Callable[[], App | None]) -> Restate:
     def restate(scope: Scope, shown: Mapping[str, ContextLine]) -> PresentLines:
         server = app()
         world = server.world.recollector.worlds.find(scope.space) if server is not None and shown else None
-        return {} if world is None else find_world_updates(world, shown)
+        return {} if world is None else find_shown_line_updates(world, shown)
 
     return restate
 
 
-def find_world_updates(world: World, shown: Mapping[str, ContextLine]) -> dict[str, LineUpdate]:
+def find_shown_line_updates(world: World, shown: Mapping[str, ContextLine]) -> dict[str, LineUpdate]:
     """Updates for lines that no longer hold."""
     found = ((about, _find_line_update(world, line)) for about, line in shown.items())
     return {about: present for about, present in found if present is not None}

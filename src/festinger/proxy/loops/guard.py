@@ -49,7 +49,7 @@ from festinger.proxy.protocols.replies import ReplyParser
 from festinger.proxy.protocols.synthetic import SyntheticFinish, build_synthetic_response
 from festinger.proxy.request import RequestContext
 from festinger.proxy.routes import RouteTreatment
-from festinger.proxy.sessions.session import session_name
+from festinger.proxy.sessions.session import shorten_session_id
 from festinger.runtime.supervisor import LiveLoop
 from festinger.settings.tree import ProxySettings
 from festinger.text.secrets import remove_secrets
@@ -207,7 +207,7 @@ class LoopGuard:
         self._loops.put(ctx.loop_key, replace(record, at=now, loop=loop))
         if cut is not None:
             PROXY_STREAM_CUTS.labels(cut.finding.rule.value).inc()
-        events = [*build_reply_events(str(session_name(ctx.session.id)), found, cut)]
+        events = [*build_reply_events(str(shorten_session_id(ctx.session.id)), found, cut)]
         for event in events:
             if event.name == "loop_detected":
                 PROXY_LOOPS.labels(event.payload["rule"], 0).inc()
@@ -233,13 +233,15 @@ class LoopGuard:
         """Let the sessions of this name continue."""
         found = [
             *self._loops.those(
-                lambda key, loop: _is_live(key, loop, space) and session in (key.session, session_name(key.session)),
+                lambda key, loop: (
+                    _is_live(key, loop, space) and session in (key.session, shorten_session_id(key.session))
+                ),
                 now=self._clock(),
             )
         ]
         for key, record in found:
             self._loops.put(key, replace(record, loop=reset_loop(record.loop)))
-            name = session_name(key.session)
+            name = shorten_session_id(key.session)
             events = build_reset_events(name, record.loop, by=by)
             self._emit(space, [replace(each, agent=key.agent, session=name) for each in events])
         self._count_breakers()
@@ -260,12 +262,12 @@ def _build_status(ctx: RequestContext) -> LoopStatus:
 
 
 def _request_events(ctx: RequestContext) -> tuple[NewEvent, ...]:
-    session = str(session_name(ctx.session.id))
+    session = str(shorten_session_id(ctx.session.id))
     return _attribute_events(ctx, build_request_events(session, ctx.loop_before, ctx.judgment, did=ctx.mitigations))
 
 
 def _attribute_events(ctx: RequestContext, events: Iterable[NewEvent]) -> tuple[NewEvent, ...]:
-    session, trace = session_name(ctx.session.id), TraceId(ctx.request_id)
+    session, trace = shorten_session_id(ctx.session.id), TraceId(ctx.request_id)
     return tuple(replace(each, agent=ctx.agent, session=session, trace=trace) for each in events)
 
 

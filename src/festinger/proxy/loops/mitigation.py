@@ -45,14 +45,14 @@ from festinger.settings.tree import LadderStep, LoopSettings
 from festinger.text.blocks import GAP
 
 
-def ladder_steps(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
+def steps_up_to_level(level: int, settings: LoopSettings) -> tuple[LadderStep, ...]:
     """The steps to take at this level, in ladder order."""
     return settings.ladder[:level] if settings.enabled else ()
 
 
 def step_depth(step: LadderStep, level: int, settings: LoopSettings) -> int:
     """How many levels a step has been in force: 1 where it begins, 0 if it is not taken."""
-    steps = ladder_steps(level, settings)
+    steps = steps_up_to_level(level, settings)
     return level - steps.index(step) if step in steps else 0
 
 
@@ -116,7 +116,7 @@ def update_breaker(
     """Decide whether a counted request passes; return the decision and the new breaker."""
     if breaker.opened is not None and person != breaker.person:
         breaker = CLOSED
-    trips = repeat is not None and "breaker" in ladder_steps(repeat.level, settings)
+    trips = repeat is not None and "breaker" in steps_up_to_level(repeat.level, settings)
     if breaker.opened is None or breaker.probing:
         if not trips:
             return LoopBreakerDecision.FREE, CLOSED
@@ -427,7 +427,7 @@ def mitigate_loop(
     request: ChatRequest, case: MitigationInput, settings: LoopSettings
 ) -> tuple[bytes, tuple[LadderStep, ...]]:
     """Apply everything that the case calls for; return the body, and the steps that were taken."""
-    steps = ladder_steps(case.repeat.level, settings) if case.repeat else ()
+    steps = steps_up_to_level(case.repeat.level, settings) if case.repeat else ()
     nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
     boost = _boost(request, case, settings)

@@ -341,7 +341,7 @@ MOST_VALUES = 5_000
 """Maximum values examined; a client may send anything."""
 
 
-def tool_descriptions(tree: Mapping[str, Any]) -> str:
+def join_tool_descriptions(tree: Mapping[str, Any]) -> str:
     """The tool descriptions of a body, one per line. Like a system text, they are nobody's statement."""
     listed = [tree[key] for key in KEYS if isinstance(tree.get(key), list)]
     if not any(listed):

@@ -84,7 +84,7 @@ class ProxySession:
         return hashes + texts + sum(BLOCK_COST + len(block.text) for block in self.blocks.values())
 
 
-def trim_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
+def truncate_last_replies(replies: Iterable[SessionReply]) -> tuple[SessionReply, ...]:
     """Keep the last replies, each truncated to what is needed later."""
     return tuple(replace(reply, text=reply.text[:REPLY_TEXT]) for reply in tuple(replies)[-REPLIES:])
 
@@ -153,7 +153,7 @@ NAME_CHARS = 120
 """Longer session names are shortened and made unique by a hash."""
 
 
-def session_name(session: SessionId) -> SessionId:
+def shorten_session_id(session: SessionId) -> SessionId:
     """Session name for rows and events: clients may use longer names than an event may contain."""
     if len(session) <= NAME_CHARS:
         return session
@@ -180,11 +180,11 @@ def to_stored_session(
         blocks = [_stored_block(fresh, anchor or SYSTEM_ANCHOR, UUID(recollection))]
     return StoredSession(
         caller=session.caller.name,
-        session=session_name(session.id),
+        session=shorten_session_id(session.id),
         head=session.head,
         links=b"".join(session.links),
         recent=b"".join(sorted({*session.recent, *(reply.content for reply in session.replies)})),
-        parent=session_name(session.parent) if session.parent else None,
+        parent=shorten_session_id(session.parent) if session.parent else None,
         at=session.at,
         blocks=tuple(blocks),
         rewritten=rewritten,

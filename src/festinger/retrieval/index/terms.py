@@ -80,7 +80,7 @@ async def queue_for_counting(
     await transaction.run(Q["wait_for_counting"], space=space, source=source, refs=sorted(refs), at=deps.clock())
 
 
-async def count_words(deps: RetrievalDeps, space: SpaceId) -> int:
+async def count_words_of_changed_texts(deps: RetrievalDeps, space: SpaceId) -> int:
     """Count texts that were added, removed or changed since the last run; returns how many."""
     while await _read_events(deps, space):
         pass

@@ -65,7 +65,7 @@ async def reject_one(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/world/quarantine/{id}/admit", AccessScope.REVIEW, page=True)
-async def admit_form(call: AdminCall) -> Response:
+async def submit_admit(call: AdminCall) -> Response:
     stated = await admit_entry(call.app.world.deps, call.space, call.id, because=call.cause)
     if stated.conflict is not None:
         return redirect_to(call, f"/admin/conflicts/{stated.conflict}")
@@ -75,7 +75,7 @@ async def admit_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/world/quarantine/{id}/undo", AccessScope.REVIEW, page=True)
-async def undo_form(call: AdminCall) -> Response:
+async def submit_undo(call: AdminCall) -> Response:
     """Put a statement back into quarantine that was just decided, from the page."""
     deps, form = call.app.world.deps, await call.form()
     held = await find_quarantine_entry(deps, call.space, call.id)
@@ -86,7 +86,7 @@ async def undo_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/world/quarantine/{id}/reject", AccessScope.REVIEW, page=True)
-async def reject_form(call: AdminCall) -> Response:
+async def submit_reject(call: AdminCall) -> Response:
     await reject_entry(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, "/admin/world", decided=str(call.id))
 

@@ -184,14 +184,14 @@ async def show_concept(call: AdminCall) -> Response:
 @ROUTES.add("GET", "/admin/api/graph", AccessScope.READ)
 async def show_graph(call: AdminCall) -> Response:
     """What stands around a word; with `svg` also as a picture."""
-    from festinger.web.graph import draw_graph, render_svg
+    from festinger.web.graph import lay_out_graph, render_svg
 
     asked = call.request.query_params
     centre = asked.get("centre", "").strip()
     if not centre:
         raise BadInput("`centre` must name a word.")
     found = await find_neighbourhood(call, centre)
-    svg = {"svg": render_svg(draw_graph(found, **drawing_terms(call)))} if asked.get("svg") else {}
+    svg = {"svg": render_svg(lay_out_graph(found, **drawing_terms(call)))} if asked.get("svg") else {}
     return json_response(asdict(found) | svg)
 
 

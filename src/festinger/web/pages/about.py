@@ -66,7 +66,7 @@ async def _load_world(call: AdminCall, subject: str) -> dict[str, Any] | None:
 
 
 @ROUTES.add("POST", ABOUT, AccessScope.WRITE, page=True)
-async def add_form(call: AdminCall) -> Response:
+async def submit_add(call: AdminCall) -> Response:
     form = await call.form()
     subject = form.get("subject", "").strip()[:MAX_SUBJECT] or None
     request = LearnRequest(text=form.get("text", ""), subject=subject, origin=origin_of(call, None), shared=True)

@@ -126,7 +126,7 @@ async def changes_page(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{CHANGES}/{{id}}/undo", AccessScope.REVIEW, page=True)
-async def undo_form(call: AdminCall) -> Response:
+async def submit_undo(call: AdminCall) -> Response:
     form = await call.form()
     done = await undo(call.app.memory.deps, call.space, call.id, by=call.by)
     if not done.memories:

@@ -125,20 +125,20 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
 
 
 @ROUTES.add("POST", f"{CONFLICTS}/{{id}}/decide", AccessScope.REVIEW, page=True)
-async def decide_form(call: AdminCall) -> Response:
+async def submit_decide(call: AdminCall) -> Response:
     form = await call.form()
     await decide_conflict(call.app.world.deps, call.space, call.id, parse_verdict(form, by=call.by))
     return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
 @ROUTES.add("POST", f"{CONFLICTS}/{{id}}/undo", AccessScope.REVIEW, page=True)
-async def undo_form(call: AdminCall) -> Response:
+async def submit_undo(call: AdminCall) -> Response:
     await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by)
     return redirect_to(call, CONFLICTS, done=str(call.id))
 
 
 @ROUTES.add("POST", "/admin/judgements/{id}/answer", AccessScope.REVIEW, page=True)
-async def answer_form(call: AdminCall) -> Response:
+async def submit_answer(call: AdminCall) -> Response:
     form = await call.form()
     said = form.get("decision", "")
     await answer_question(call.app, call.space, call.id, said, by=call.by, note=form.get("note", "")[:MAX_NOTE])
@@ -146,7 +146,7 @@ async def answer_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/resolve", AccessScope.WRITE, page=True)
-async def run_form(call: AdminCall) -> Response:
+async def submit_run(call: AdminCall) -> Response:
     await request_resolution(call.app, call.app.world, call.space)
     return redirect_to(call, CONFLICTS)
 

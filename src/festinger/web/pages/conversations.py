@@ -209,7 +209,7 @@ async def conversation_page(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/close", AccessScope.WRITE, page=True)
-async def close_form(call: AdminCall) -> Response:
+async def submit_close(call: AdminCall) -> Response:
     """End a conversation, from the page; it is summed up afterwards."""
     await _find(call)
     await close_episode(call.app.memory.deps, call.space, call.id)
@@ -217,7 +217,7 @@ async def close_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/outcome", AccessScope.REVIEW, page=True)
-async def outcome_form(call: AdminCall) -> Response:
+async def submit_outcome(call: AdminCall) -> Response:
     form, episode = await call.form(), await _find(call)
     if form.get("outcome") not in tuple(OUTCOMES):
         raise BadInput("No outcome was chosen.")
@@ -231,7 +231,7 @@ async def outcome_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/forget", AccessScope.REVIEW, page=True)
-async def forget_conversation_form(call: AdminCall) -> Response:
+async def submit_forget_conversation(call: AdminCall) -> Response:
     check_word(await call.form())
     episode = await _find(call)
     selector = Selector(session=SessionId(episode.session_id), agent=episode.agent_id)

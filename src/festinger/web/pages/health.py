@@ -59,18 +59,18 @@ async def _load(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{HEALTH}/jobs/{{job:int}}/retry", AccessScope.ADMIN, page=True)
-async def retry_form(call: AdminCall) -> Response:
+async def submit_retry(call: AdminCall) -> Response:
     await retry_job(call.app.store, int(call.request.path_params["job"]))
     return redirect_to(call, HEALTH)
 
 
 @ROUTES.add("POST", f"{HEALTH}/jobs/{{job:int}}/drop", AccessScope.ADMIN, page=True)
-async def drop_form(call: AdminCall) -> Response:
+async def submit_drop(call: AdminCall) -> Response:
     await drop_job(call.app.jobs.deps, int(call.request.path_params["job"]), note="dropped in the console")
     return redirect_to(call, HEALTH)
 
 
 @ROUTES.add("POST", f"{HEALTH}/run/{{name}}", AccessScope.ADMIN, page=True)
-async def run_form(call: AdminCall) -> Response:
+async def submit_run(call: AdminCall) -> Response:
     await call.app.jobs.run_now(call.request.path_params["name"])
     return redirect_to(call, HEALTH)

@@ -50,7 +50,7 @@ async def proposal_page(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/verdict", AccessScope.REVIEW, page=True)
-async def verdict_form(call: AdminCall) -> Response:
+async def submit_verdict(call: AdminCall) -> Response:
     form, review = await call.form(), _review(call)
     words = parse_verdict_details(call, form)
     if words.edits:
@@ -65,7 +65,7 @@ def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, An
 
 
 @ROUTES.add("POST", f"{INBOX}/bulk", AccessScope.REVIEW, page=True)
-async def bulk_form(call: AdminCall) -> Response:
+async def submit_bulk(call: AdminCall) -> Response:
     form = await call.form()
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
@@ -77,32 +77,32 @@ async def bulk_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/undo", AccessScope.REVIEW, page=True)
-async def undo_form(call: AdminCall) -> Response:
+async def submit_undo(call: AdminCall) -> Response:
     await _review(call).undo(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/rebuild", AccessScope.REVIEW, page=True)
-async def rebuild_form(call: AdminCall) -> Response:
+async def submit_rebuild(call: AdminCall) -> Response:
     await _review(call).rebuild(call.id)
     return redirect_to(call, f"{INBOX}/{call.id}")
 
 
 @ROUTES.add("POST", f"{INBOX}/{{id}}/release", AccessScope.REVIEW, page=True)
-async def release_form(call: AdminCall) -> Response:
+async def submit_release(call: AdminCall) -> Response:
     await _review(call).release(call.id)
     return redirect_to(call, INBOX, done=str(call.id))
 
 
 @ROUTES.add("POST", f"{INBOX}/pairs/{{id}}", AccessScope.REVIEW, page=True)
-async def pair_form(call: AdminCall) -> Response:
+async def submit_pair(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).decide_pair(call.id, accept=form.get("answer") == "accept")
     return redirect_to(call, INBOX)
 
 
 @ROUTES.add("POST", f"{INBOX}/tasks/{{id}}", AccessScope.REVIEW, page=True)
-async def task_form(call: AdminCall) -> Response:
+async def submit_task(call: AdminCall) -> Response:
     form = await call.form()
     state = TaskState.DONE if form.get("state") == TaskState.DONE else TaskState.DROPPED
     await _review(call).close_task(call.id, state)
@@ -110,20 +110,20 @@ async def task_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{INBOX}/lift", AccessScope.REVIEW, page=True)
-async def lift_form(call: AdminCall) -> Response:
+async def submit_lift(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).lift(form.get("producer", ""), form.get("category", ""))
     return redirect_to(call, INBOX)
 
 
 @ROUTES.add("POST", f"{INBOX}/promote", AccessScope.WRITE, page=True)
-async def promote_form(call: AdminCall) -> Response:
+async def submit_promote(call: AdminCall) -> Response:
     await _review(call).promote()
     return redirect_to(call, INBOX)
 
 
 @ROUTES.add("POST", f"{INBOX}/propose", AccessScope.WRITE, page=True)
-async def propose_form(call: AdminCall) -> Response:
+async def submit_propose(call: AdminCall) -> Response:
     form = await call.form()
     fields = {name: form.get(name, "") for name in ("what", "why", "how", "category", "scope")}
     made = await submit_proposal(call, fields, approve=False, channel=ReviewChannel.CONSOLE)

@@ -81,13 +81,13 @@ async def reset_loop(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{LOOPS}/reset", AccessScope.REVIEW, page=True)
-async def reset_form(call: AdminCall) -> Response:
+async def submit_reset(call: AdminCall) -> Response:
     _reset(call, (await call.form()).get("session", ""))
     return redirect_to(call, LOOPS, said="It goes on. What it did so far no longer counts.")
 
 
 @ROUTES.add("POST", f"{LOOPS}/{{id}}/false-alarm", AccessScope.REVIEW, page=True)
-async def false_alarm_form(call: AdminCall) -> Response:
+async def submit_false_alarm(call: AdminCall) -> Response:
     """Call a loop a false alarm and let its session go on, or take that back, from the page."""
     found = await find_event(call.app.store, call.space, call.id)
     if found is None or found.name not in NAMES:

@@ -192,34 +192,34 @@ async def _judged(call: AdminCall, judgements: list[dict[str, Any]], memory: str
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/correct", AccessScope.REVIEW, page=True)
-async def correct_form(call: AdminCall) -> Response:
+async def submit_correct(call: AdminCall) -> Response:
     """Put what is right in the place of a memory, from the page."""
     text = (await call.form()).get("text", "")
     return _changed(call, await correct_memory(call.app, call.space, call.id, text, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/confirm", AccessScope.REVIEW, page=True)
-async def confirm_form(call: AdminCall) -> Response:
+async def submit_confirm(call: AdminCall) -> Response:
     return _changed(call, await confirm_memory(call.app, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW, page=True)
-async def archive_form(call: AdminCall) -> Response:
+async def submit_archive(call: AdminCall) -> Response:
     return _changed(call, await archive(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW, page=True)
-async def restore_form(call: AdminCall) -> Response:
+async def submit_restore(call: AdminCall) -> Response:
     return _changed(call, await restore(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW, page=True)
-async def release_form(call: AdminCall) -> Response:
+async def submit_release(call: AdminCall) -> Response:
     return _changed(call, await release(call.app.memory.deps, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/forget", AccessScope.REVIEW, page=True)
-async def forget_form(call: AdminCall) -> Response:
+async def submit_forget(call: AdminCall) -> Response:
     check_word(await call.form())
     selector = Selector(ids=(MemoryId(call.id),))
     done = await build_erasure(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)

@@ -41,7 +41,7 @@ async def _load(call: AdminCall, agent: AgentId) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{MIND}/{{agent:path}}/say", AccessScope.REVIEW, page=True)
-async def say_form(call: AdminCall) -> Response:
+async def submit_say(call: AdminCall) -> Response:
     form, agent = await call.form(), named_agent(call)
     scope = await choose_conversation(call.app, call.space, agent, new=form.get("new") == "yes")
     await say(call.app, scope, form.get("text", ""))
@@ -49,7 +49,7 @@ async def say_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{MIND}/{{agent:path}}/goal", AccessScope.REVIEW, page=True)
-async def goal_form(call: AdminCall) -> Response:
+async def submit_goal(call: AdminCall) -> Response:
     form = await call.form()
     try:
         asked = GoalRequest.model_validate({name: form[name] for name in ("do", "text", "id") if name in form})

@@ -33,14 +33,14 @@ async def night_page(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{NIGHTS}/run", AccessScope.REVIEW, page=True)
-async def run_night_form(call: AdminCall) -> Response:
+async def submit_run_night(call: AdminCall) -> Response:
     form = await call.form()
     night = await run_night(call.app, space=call.space, dry_run=form.get("dry_run") == "yes")
     return redirect_to(call, f"{NIGHTS}/{night}", said="Started. Load the page again to see how far it is.")
 
 
 @ROUTES.add("POST", f"{NIGHTS}/{{id}}/undo", AccessScope.REVIEW, page=True)
-async def undo_night_form(call: AdminCall) -> Response:
+async def submit_undo_night(call: AdminCall) -> Response:
     item = (await call.form()).get("item", "")
     undone = await undo_night(call.app, space=call.space, id=call.id, item=read_id(item) if item else None, by=call.by)
     return redirect_to(call, f"{NIGHTS}/{call.id}", said=f"Taken back: {undone}.")

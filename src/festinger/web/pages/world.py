@@ -15,7 +15,7 @@ from festinger.text.tokens import join_tokens
 from festinger.web.api.quarantine import UNDECIDED, quarantine_items
 from festinger.web.api.world import DEEPEST, drawing_terms, find_neighbourhood, parse_depth, wanted_json
 from festinger.web.auth import AccessScope
-from festinger.web.graph import draw_graph
+from festinger.web.graph import lay_out_graph
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, parse_cursor
 from festinger.world.erase import forget_message
@@ -47,7 +47,7 @@ async def world_page(call: AdminCall) -> dict[str, Any]:
         "problem": problem,
         "nearest": nearest,
         "found": asdict(found) if found else None,
-        "picture": asdict(draw_graph(found, **drawing_terms(call))) if found else None,
+        "picture": asdict(lay_out_graph(found, **drawing_terms(call))) if found else None,
         "edges": edges,
         "next": str(edges[-1]["id"]) if len(edges) == SHOWN else None,
         "quarantine": await _quarantine(call),
@@ -58,7 +58,7 @@ async def world_page(call: AdminCall) -> dict[str, Any]:
 
 
 @ROUTES.add("POST", f"{WORLD}/iknowthat", AccessScope.WRITE, page=True)
-async def fact_form(call: AdminCall) -> Response:
+async def submit_fact(call: AdminCall) -> Response:
     fact = (await call.form()).get("fact", "")
     await call.app.world.need(call.space)
     message = f"{FROM_PAGE}{call.app.tools.new_id()}"
@@ -70,7 +70,7 @@ async def fact_form(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{WORLD}/undo", AccessScope.REVIEW, page=True)
-async def undo_fact_form(call: AdminCall) -> Response:
+async def submit_undo_fact(call: AdminCall) -> Response:
     """Take back a fact that was just stated, from the page; what others have said too stands."""
     stated = (await call.form()).get("stated", "")
     if not stated.startswith(FROM_PAGE):
