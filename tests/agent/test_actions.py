@@ -10,7 +10,7 @@ from tests.agent.test_mind import answering, minds, say, scope
 from tests.agent.test_resident import living
 from tests.runtime.server import opened
 
-from festinger.agent.actions import ActionVerdict, is_asked_for, is_yes, judge_action
+from festinger.agent.actions import SHOWN_CHARS, ActionVerdict, describe_call, is_asked_for, is_yes, judge_action
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.cli import agent_tools
 from festinger.cli.agent_tools import installed_tools, memory_tools, read_own_docs
@@ -257,3 +257,10 @@ async def test_installed_packages_add_tools_and_a_broken_one_is_left_out(
         installed_tools.cache_clear()
 
     assert offered[-2:] == ["read_own_docs", "send_mail"]
+
+
+def test_a_call_that_is_too_long_to_show_says_so():
+    shown = describe_call(ToolRequest(id="1", name="send_mail", arguments={"text": "x" * (SHOWN_CHARS + 50)}))
+
+    assert "and 56 more characters, not shown" in shown
+    assert "more characters" not in describe_call(ToolRequest(id="1", name="send_mail", arguments={"text": "short"}))

@@ -23,7 +23,7 @@ SHORT_WORDS = 8
 """Longer arguments are what the model words itself; names, places and amounts are short."""
 LAST_SAID = 3
 """Messages of the person among which a wish is looked for."""
-SHOWN_CHARS = 300
+SHOWN_CHARS = 2_000
 UNSURE = "Refused: you are not sure enough of this. Ask the person."
 NOT_ASKED = (
     "Refused for now: the person is shown this call and asked. Tell them why; call it again, just so, after a yes."
@@ -74,4 +74,6 @@ def call_key(call: ToolRequest) -> str:
 def describe_call(call: ToolRequest) -> str:
     """A call as the person reads it; these are our words, not the model's."""
     given = ", ".join(f"{name}: {value}" for name, value in call.arguments.items())
-    return f"I want to call `{call.name}` ({given[:SHOWN_CHARS]}). Say yes, and I do it."
+    hidden = len(given) - SHOWN_CHARS
+    more = f" … and {hidden} more characters, not shown" if hidden > 0 else ""
+    return f"I want to call `{call.name}` ({given[:SHOWN_CHARS]}{more}). Say yes, and I do it."
