@@ -109,6 +109,7 @@ async def test_a_pair_that_waited_for_two_weeks_is_settled_by_time_and_that_can_
         assert learned.memory is not None
         await days_pass(app, hands, 13)
         early = (await memory.get(learned.memory.id)).pending, (await memory.status())["memory"]["pending pairs"]
+        await rows(app.store, "update judgement set current = 'new' where not final returning id")
         await days_pass(app, hands, 2)
         late = await learned.settled(0.0), (await memory.status())["memory"]["pending pairs"]
         why = await memory.why(learned.memory.id)
@@ -124,6 +125,8 @@ async def test_a_pair_that_waited_for_two_weeks_is_settled_by_time_and_that_can_
     assert early == (True, 1)
     assert (late[0].action, late[0].pending, late[0].said, late[1]) == (Action.STORED, False, "I keep this.", 0)
     assert [(each.judgement.judge, each.judgement.relation) for each in why.judgements] == [("time", "unrelated")]
+    # Which is the later one stays known, so that a prompt that needs both gets that.
+    assert [each.judgement.current for each in why.judgements] == ["new"]
     assert (change.by, change.reason) == ("job:settle", "No judge was sure for 14 days; both stay.")
     assert told == [("time", "unrelated")]
     assert again

@@ -236,6 +236,8 @@ class WaitingPair:
     old_ref: UUID
     new_ref: UUID
     attempts: int = 0
+    current: Current = Current.BOTH
+    """The one to go by until it is decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,7 +273,7 @@ async def _settle_overdue(deps: MemoryDeps, space: SpaceId, memory_id: MemoryId)
             each for each in await deps.panel.waiting(transaction, space, memory.id) if each.new_ref == memory.id
         ]
         before = deps.clock() - timedelta(days=days)
-        overdue = [each.old_ref for each in waiting if days and time_of_id(each.id) <= before]
+        overdue = {each.old_ref: each.current for each in waiting if days and time_of_id(each.id) <= before}
         if waiting and not overdue:
             return False
         olds = await find_memories(transaction, space, overdue)
@@ -286,7 +286,10 @@ async def _settle_overdue(deps: MemoryDeps, space: SpaceId, memory_id: MemoryId)
             reasoning=f"No judge was sure for {days} days; both stay.",
         )
         compared = [
-            build_comparison(old, PairJudgement(pair=build_memory_pair(old, memory), judgement=settled))
+            build_comparison(
+                old,
+                PairJudgement(pair=build_memory_pair(old, memory), judgement=replace(settled, current=overdue[old.id])),
+            )
             for old in olds.values()
         ]
         kept = dict(
