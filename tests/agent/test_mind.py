@@ -12,7 +12,8 @@ from tests.jobs.deps import rows
 from tests.runtime.server import given
 
 import festinger
-from festinger.agent.mind import SECOND_THOUGHT, Agent, ChooseModel, LessonDraft, System2Answer
+from festinger.agent.cycle import SECOND_THOUGHT, ChooseModel, LessonDraft, System2Answer
+from festinger.agent.mind import Agent
 from festinger.errors import AlreadyRunning, ProviderDown, StoreDown
 from festinger.ids import AgentId, Scope, SessionId
 from festinger.llm.ledger import ModelCaller

@@ -8,16 +8,14 @@ costs the reply; the cycle says what was missing.
 import asyncio
 import json
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, MutableMapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import date
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import structlog
-from pydantic import BaseModel, Field
 
 from festinger.agent.actions import (
     LAST_SAID,
@@ -46,12 +44,20 @@ from festinger.agent.confidence import (
     EscalationReason,
     combine_confidence,
     doubt_bar,
-    is_complex,
     needs_system2,
     read_reply,
 )
 from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
-from festinger.agent.goals import GoalStep, list_open, notice_goals
+from festinger.agent.cycle import (
+    AgentCycle,
+    AgentDeps,
+    HearResult,
+    System2Answer,
+    answer_from_memory,
+    find_doubts,
+    measure_knowing,
+)
+from festinger.agent.goals import list_open, notice_goals
 from festinger.agent.gut import FELT, JUMP, KEPT, blend_attention, blend_layers, describe_gut, deviations, measure_gut
 from festinger.agent.idle import (
     MOST_WAITING,
@@ -69,11 +75,10 @@ from festinger.agent.reminders import Reminder, notice_reminders, tell_due
 from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
-from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
-from festinger.llm.model import AnswerSchema, MessageRole, Model, ModelPurpose, PromptMessage, ToolRequest
+from festinger.ids import MemoryId, Origin, Scope
+from festinger.llm.model import MessageRole, Model, ModelPurpose, ToolRequest
 from festinger.llm.prompts import load_prompt
 from festinger.memory.confidence import FRESH
-from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
 from festinger.memory.episodes.lessons import summarise_with_timeout
 from festinger.memory.episodes.store import (
@@ -86,14 +91,11 @@ from festinger.memory.episodes.store import (
 )
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Memory
 from festinger.memory.query import load_heaviest
-from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
-from festinger.store.pool import Store
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="agent")
@@ -102,7 +104,6 @@ Q = queries_of("festinger.agent")
 
 IDENTITY_SECTIONS = ("decision", "preference", "rule")
 """Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
-SECOND_THOUGHT = "\n\nOn second thought: "
 SOUNDS_SURE = 0.7
 MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
@@ -110,124 +111,6 @@ FEW_WORDS = 3
 SEED_BITS = 63
 SPOKEN = ("said", "remembered")
 """Actions that a person hears."""
-
-ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
-    """What is remembered about a message, as a block."""
-
-    text: str = ""
-    ids: tuple[str, ...] = ()
-    recall: str = ""
-    evidence: float = 0.0
-    """Of the best of them, from 0 to 1."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentDeps:
-    memory: MemoryDeps
-    retrieval: RetrievalDeps
-    chance: random.Random
-    model: ChooseModel
-    recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[Notes]]
-    """What is remembered about a message, without some memories."""
-    observe_reply: Callable[[Scope, UUID, str, str], Awaitable[None]]
-    """Infers what became of the notes of a recall, from the message and the reply."""
-    about: Callable[[Scope], Awaitable[Sequence[str]]]
-    """Lines about the agent itself: what it cost, how long it has lived."""
-    window: Callable[[], int]
-    trust: Callable[[], int]
-    """How far the agent is trusted, from 0 to 5."""
-    usual: MutableMapping[tuple[str, str], tuple[date, Vector | None]]
-    """What usually matters to each agent of each space, and the day on which that was found."""
-    check_tool: Callable[[Scope, str], Awaitable[str]]
-    """Why a censor blocks the call of a tool; empty if none does."""
-    tools: Sequence[AgentTool] | None = ()
-    """Those of the memory, which the model may call beside its own; none where it may call nothing."""
-
-
-class LessonDraft(BaseModel):
-    trigger: str
-    error_type: str
-    original_reasoning: str
-    correction: str
-    context: str = ""
-
-
-class System2Answer(AnswerSchema):
-    answer: str = Field(description="The answer, as the person should read it.")
-    explanation: str = Field(description="One sentence on why it is right.")
-    correction: LessonDraft | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HearResult:
-    """A message that was taken in, what was learned from it, and the goals that it set or settled."""
-
-    learned: Sequence[Learned]
-    goals: Sequence[GoalStep]
-    due: Sequence[Reminder]
-    """Reminders to tell before the answer."""
-    reminders: Sequence[Reminder]
-    """Reminders that the message set."""
-
-
-@dataclass(slots=True, kw_only=True)
-class AgentCycle:
-    """A turn of thought: the reply, and the row that is kept of it."""
-
-    space_id: str
-    id: UUID
-    agent_id: str
-    session_id: str
-    n: int
-    at: Any
-    source: StimulusSource
-    winner: UUID
-    reason: str
-    candidates: list[dict[str, Any]]
-    seed: int
-    injected: list[str] = field(default_factory=list)
-    tokens: int = 0
-    corrections: list[UUID] = field(default_factory=list)
-    goals: list[UUID] = field(default_factory=list)
-    tools: list[str] = field(default_factory=list)
-    confidence: float | None = None
-    retried: bool = False
-    triggers: list[str] = field(default_factory=list)
-    escalated: bool = False
-    action: str = "said"
-    degraded: list[str] = field(default_factory=list)
-    gut: float | None = None
-    message: str
-    """What it is about."""
-    prompt: str
-    """What the model is asked."""
-    tell: OnText
-    said: list[PromptMessage] = field(default_factory=list)
-    """What the model was told, and what it said and called."""
-    reply: str = ""
-    notes: str = ""
-    evidence: float = 0.0
-    recall: str = ""
-    wishes: list[str] = field(default_factory=list)
-    """The last messages of the person, newest last; none in a thought of its own."""
-    asks: list[str] = field(default_factory=list)
-    """Calls that need a yes, in words."""
-
-    def row(self) -> dict[str, Any]:
-        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall", "wishes", "asks")
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
-        return kept | {"candidates": json.dumps(self.candidates)}
-
-    def change_mind(self, answer: str) -> None:
-        self.add(SECOND_THOUGHT + answer)
-
-    def add(self, text: str) -> None:
-        self.reply += text
-        self.tell(text)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -500,7 +383,7 @@ class Agent:
         verdict = judge_action(
             tool.effect,
             asked=is_asked_for(call, cycle.wishes) if tool.effect is ToolEffect.OUTSIDE else bool(cycle.wishes),
-            confidence=combine_confidence(objective=read_reply(text), knowing=_knowing(cycle)),
+            confidence=combine_confidence(objective=read_reply(text), knowing=measure_knowing(cycle)),
             trust=self.deps.trust(),
         )
         key = call_key(call)
@@ -520,7 +403,7 @@ class Agent:
 
     async def _doubt(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
-        sounds, knowing = read_reply(cycle.reply), _knowing(cycle)
+        sounds, knowing = read_reply(cycle.reply), measure_knowing(cycle)
         cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
         # A plain reply is not asked again only because nothing was remembered.
         if sounds >= SOUNDS_SURE:
@@ -541,7 +424,7 @@ class Agent:
             if confidence > cycle.confidence:
                 cycle.confidence = confidence
                 cycle.change_mind(again)
-            reasons = _reasons(cycle, bar=bar, unknown=knowing == 0.0)
+            reasons = find_doubts(cycle, bar=bar, unknown=knowing == 0.0)
             cycle.triggers = [reason.value for reason in reasons]
             if needs_system2(reasons):
                 await self._think_slowly(cycle, reasons)
@@ -707,43 +590,6 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
                 await agent.close()
 
 
-async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:
-    """The last cycles of an agent, newest first, with the messages that they attended to."""
-    rows = await store.all(Q["cycles"], space=scope.space, agent=scope.agent, before=before, limit=limit)
-    return [dict(row) for row in rows]
-
-
-async def list_agents(store: Store, space: SpaceId) -> list[AgentId]:
-    """The agents of a space that thought or remind of something."""
-    return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
-
-
-def answer_from_memory(notes: str, *, has_learned: bool) -> str:
-    """What can be said without a model."""
-    lines = [line for line in notes.splitlines() if line.startswith("- ")]
-    if not lines:
-        return "I will remember that." if has_learned else "Nothing relevant is remembered."
-    return "\n".join(["This is what I remember:", *lines])
-
-
 def _names_subject(message: str) -> bool:
     """Whether a message says enough to turn the attention; "and then?" goes on with what was talked about."""
     return len(message.split()) > FEW_WORDS
-
-
-def _knowing(cycle: AgentCycle) -> float | None:
-    """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
-    if cycle.notes:
-        return min(1.0, cycle.evidence)
-    return 0.0 if "?" in cycle.message else None
-
-
-def _reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[EscalationReason]:
-    assert cycle.confidence is not None
-    found = {
-        EscalationReason.DOUBT: 1.0 - cycle.confidence >= bar,
-        EscalationReason.CONTRADICTION: "(disputed)" in cycle.notes,
-        EscalationReason.COMPLEXITY: is_complex(cycle.message),
-        EscalationReason.UNKNOWN: unknown,
-    }
-    return [reason for reason, applies in found.items() if applies]

@@ -10,19 +10,10 @@ from uuid import UUID
 
 from festinger.agent.confidence import describe_confidence
 from festinger.agent.context import HEAVIEST
+from festinger.agent.cycle import AgentCycle, AgentDeps, ChooseModel, HearResult, Notes, load_cycles
 from festinger.agent.goals import list_open, list_settled
 from festinger.agent.idle import load_thoughts
-from festinger.agent.mind import (
-    IDENTITY_SECTIONS,
-    Agent,
-    AgentCycle,
-    AgentDeps,
-    ChooseModel,
-    HearResult,
-    Notes,
-    load_cycles,
-    open_agent,
-)
+from festinger.agent.mind import IDENTITY_SECTIONS, Agent, open_agent
 from festinger.agent.reminders import list_reminders
 from festinger.agent.tools import OnText
 from festinger.errors import BadInput, FestingerError

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from festinger.agent.cycle import AgentCycle, list_agents
 from festinger.agent.idle import load_idle_history, may_think, thoughts_scope
-from festinger.agent.mind import AgentCycle, list_agents
 from festinger.agent.reminders import announce_due
 from festinger.errors import AlreadyRunning, FestingerError
 from festinger.ids import Scope, SessionId

@@ -23,7 +23,8 @@ from festinger.errors import BadInput, FestingerError, NotFound
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from festinger.agent.mind import Agent, AgentCycle, HearResult
+    from festinger.agent.cycle import AgentCycle, HearResult
+    from festinger.agent.mind import Agent
     from festinger.client.memory import Memory
     from festinger.runtime.app import App
 
