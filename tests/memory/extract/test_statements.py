@@ -166,6 +166,10 @@ def test_a_sentence_ends_at_an_emoticon():
         ("Garlic is poison for me. Never put it in anything you suggest.", "Never put Garlic in anything you suggest"),
         ("Mayo smells bad to me. Never suggest it.", "Mayo smells bad to me: Never suggest it"),
         ("What is mayo made of? Never suggest it.", "Never suggest it"),
+        ("What shall I buy for my uncle? He collects stamps.", "my uncle collects stamps"),
+        ("Olga's back. She runs the till.", "Olga runs the till"),
+        ("I met Olga and Sven. He runs the till.", "I met Olga and Sven. He runs the till"),
+        ("Print me a quiz. They are nine years old.", "Print me a quiz. They are nine years old"),
     ],
 )
 def test_a_pronoun_gets_the_subject_of_the_sentence_before_or_keeps_that_sentence(message: str, text: str):

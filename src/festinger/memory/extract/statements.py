@@ -1,13 +1,13 @@
 """Extracts the statements of a message that are worth remembering, each able to stand alone.
 
 What a person asks to be remembered is always kept; of the rest, what the classifier takes for a lasting
-statement.
+statement. A less likely one is returned too, to be kept only if it is news about something known (`only_as_news`).
 A clause that points back (`they always start with INV-`) gets the noun it refers to.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from festinger.judge.rules.slots import find_verb
 from festinger.memory.extract.classifier import ClauseEncoder, form_logit, statement_probabilities
@@ -26,6 +26,8 @@ SURE = 0.9
 """The same for a clause that seems to describe a passing state."""
 LASTING = 0.25
 """The same for a rule that says of itself that it lasts (`answer in Dutch from now on`)."""
+NEWS = 0.08
+"""The same for what replaces something known: `no more gravel` says little alone, and much to a team that trains on it."""
 HOPELESS = -4.0
 """Logit by form alone below which no clause is kept: the least of those kept among the labeled messages is -2.8, and
 the encoder would have to be surer than it is of four in five."""
@@ -81,6 +83,14 @@ _EVERY_TIME = re.compile(
 _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IGNORECASE)
 """What a statement may begin with: a person, a thing with a verb that agrees, or how to be called."""
 _POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
+_PERSONAL = frozenset({"he", "she", "his", "her"})
+_PLURAL = frozenset({"they", "their", "these", "those"})
+_POSSESSIVES = frozenset({"its", "their", "his", "her"})
+_PERSON = re.compile(
+    r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)?\b[A-Z][\w'-]*[a-z](?:\s[A-Z][\w'-]*[a-z])*(?<!'s)|\b(?:my|our)\s[\w-]+"
+)
+"""A name, or one of the speaker's own: `Mr Furey`, `my brother`."""
+_CONJUNCTION = re.compile(r"[\s,]\s?(?:and|but|so|or)$")
 _OBJECT = re.compile(r"\b(?:it|them)\b", re.IGNORECASE)
 _TOPIC = re.compile(r"\b(?:on|about|regarding|re|the|my|our)\b", re.IGNORECASE)
 _DETERMINERS = frozenset({"the", "my", "our"})
@@ -105,6 +115,8 @@ class ExtractedStatement:
     is_asked: bool = False
     """Whether the person asked to have it remembered."""
     is_decision: bool = False
+    only_as_news: bool = False
+    """Whether it is too unlikely to be kept unless it replaces something known."""
     points_back: bool = False
     """Whether its subject is a pronoun that nothing in the message explains."""
 
@@ -119,12 +131,15 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
     asked = _asked_sentences(clauses)
     readable = [clause for clause in clauses if may_state(clause, is_asked=clause.position in asked)][:MOST_READ]
     likely = await statement_probabilities(readable, message, encoder=encoder)
-    found = [
-        statement
-        for clause, probability in zip(readable, likely, strict=True)
-        if clause.position in asked or probability >= _threshold_of(clause, THRESHOLD if encoder else THRESHOLD_BY_FORM)
-        for statement in _build_statements(clause, is_asked=clause.position in asked)
-    ]
+    usual = THRESHOLD if encoder else THRESHOLD_BY_FORM
+    found = []
+    for clause, probability in zip(readable, likely, strict=True):
+        is_asked = clause.position in asked
+        is_likely = is_asked or probability >= _threshold_of(clause, usual)
+        if is_likely or (encoder and probability >= NEWS and form_logit(clause, message) >= HOPELESS):
+            found += [
+                replace(each, only_as_news=not is_likely) for each in _build_statements(clause, is_asked=is_asked)
+            ]
     return found[:MOST]
 
 
@@ -251,15 +266,42 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
         if subject := subject_of(earlier):
             return f"{text[: found.start()]}{subject}{text[found.end() :]}"
         return f"{earlier.rstrip(' ,.!')}: {text}" if len(earlier) <= LONGEST_CONTEXT else text
-    nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
-    noun = nouns[-1] if nouns else subject_of(earlier)
-    if not noun:
-        return text
+    noun = _find_antecedent(match.group().casefold(), earlier) or _find_antecedent(
+        match.group().casefold(), clause.before
+    )
+    if noun is None:
+        context = _CONJUNCTION.sub("", strip_markers(earlier).rstrip(" ,.!")).rstrip(" ,.!")
+        is_usable = 0 < len(context) <= LONGEST_CONTEXT and not earlier.endswith("?")
+        return f"{context}{'. ' if earlier == clause.before else ', '}{text}" if is_usable else text
     word, rest = match.group().casefold(), text[match.end() :]
-    if word in ("its", "their", "his", "her"):
+    if word in _POSSESSIVES:
         return f"{noun}'s{rest}"
     verb = {"'s": " is", "'re": " are"}.get(word[len(word.partition("'")[0]) :], "")
     return f"{noun}{verb}{rest}"
+
+
+def _find_antecedent(pronoun: str, earlier: str) -> str | None:
+    """Return what a pronoun refers to in the text before it; None if nothing fits, or several people do."""
+    word = pronoun.partition("'")[0]
+    subject = subject_of(earlier)
+    if word in _PERSONAL:
+        named = [
+            each.group()
+            for each in _PERSON.finditer(earlier)
+            if each.start() or _is_whose(each) or each.group() == subject
+        ]
+        return named[0] if len(set(named)) == 1 else None
+    nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
+    fitting = [noun for noun in (*([subject] if subject else []), *nouns) if _is_plural(noun) == (word in _PLURAL)]
+    return fitting[-1] if fitting else None
+
+
+def _is_whose(name: re.Match[str]) -> bool:
+    return name.string[name.end() :].startswith("'s")
+
+
+def _is_plural(noun: str) -> bool:
+    return noun.endswith("s") and not noun.endswith("ss")
 
 
 def subject_of(sentence: str) -> str | None:

@@ -81,10 +81,11 @@ async def _without_notes(deps: MemoryDeps, scope: Scope, text: str) -> str:
 
 async def _learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learned | None:
     try:
-        return await learn(deps, scope, request)
+        done = await learn(deps, scope, request)
     except Replayed:
         # The turn was read before, by an earlier version of the rules.
         return None
+    return None if request.only_as_news and done.action is Action.REFUSED else done
 
 
 async def _correct(
@@ -124,6 +125,7 @@ def _given(
         turn_id=turn.id,
         key=f"turn:{turn.id}:{name}",
         corrects=corrects,
+        only_as_news=statement.only_as_news,
     )
 
 

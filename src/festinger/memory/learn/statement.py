@@ -126,6 +126,8 @@ class LearnRequest:
     metadata: dict[str, Any] = field(default_factory=dict, hash=False)
     corrects: UUID | None = None
     """The memory that its speaker corrects with it."""
+    only_as_news: bool = False
+    """Whether it is learned only if it replaces something known."""
 
     @property
     def worded_by_model(self) -> bool:

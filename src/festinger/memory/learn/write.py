@@ -154,6 +154,8 @@ async def open_conflicts(
 
 Q = queries_of("festinger.memory")
 
+NO_NEWS = "no_news"
+
 
 async def write_item(
     deps: MemoryDeps,
@@ -201,6 +203,8 @@ async def write_statement(
         return await _quarantine(deps, transaction, prepared, compared, reasons=reasons)
     decided = decide_statement(deps, prepared, compared)
     deps.step("decided")
+    if prepared.request.only_as_news and decided.action is not Action.SUPERSEDED:
+        return build_result(Action.REFUSED, prepared, None, compared=compared, reasons=(NO_NEWS,))
     if decided.confirms is not None:
         return await _confirm_target(deps, transaction, prepared, compared, decided)
     return await _store_new(deps, transaction, prepared, compared, decided)
