@@ -62,6 +62,20 @@ class Convinced:
 @pytest.mark.parametrize(
     ("message", "stated"),
     [
+        ("Could you please never use tables?", ["Never use tables"]),
+        ("btw can you always add the units? thanks", ["Always add the units"]),
+        ("Can you add the units?", []),
+        ("Why do you never use tables?", []),
+    ],
+)
+async def test_a_wish_for_good_counts_also_as_a_question(message: str, stated: list[str]):
+    found = [each.text for each in await read_statements(message, encoder=Convinced())]
+    assert [text for text in found if text != "Thanks"] == stated
+
+
+@pytest.mark.parametrize(
+    ("message", "stated"),
+    [
         ("News on the budget: we got 6k more.", ["News on the budget: we got 6k more"]),
         ("My diet: I eat no gluten, any ideas?", ["My diet: I eat no gluten"]),
         ("Heads-up: we got 6k more.", ["We got 6k more"]),

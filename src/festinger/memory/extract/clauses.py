@@ -68,6 +68,19 @@ _NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|
 """Lead-ins only before a comma or colon: `no peanuts` and `update the docs` are statements."""
 
 
+_WISH = re.compile(
+    r"(?:(?:can|could|will|would)\s+(?:you|u)|(?:is|would)\s+it\s+(?:be\s+)?(?:ok(?:ay)?|possible)\s+to)\s+(?:please\s+|pls\s+)?(?P<wish>[^?]+?)"
+    r"\s*\?$",
+    re.IGNORECASE,
+)
+_FOR_GOOD = re.compile(
+    r"\b(?:always|never|whenever|(?:every|each)\s+time|from\s+(?:now|here|today)(?:\s+on)?|in\s+(?:the\s+)?future|going\s+forward"
+    r"|by\s+default|for\s+good)\b",
+    re.IGNORECASE,
+)
+"""A wish for good, also as a question: `can you always answer in French?`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
     """A piece of a message that says one thing, with its context."""
@@ -85,7 +98,7 @@ class Clause:
 
 
 def strip_markers(text: str) -> str:
-    """Strip lead-ins from a clause, unless there is nothing else."""
+    """Strip lead-ins from a clause, unless there is nothing else; of a wish for good also the asking."""
     rest = text
     while match := _MARKER.match(rest):
         ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
@@ -93,7 +106,8 @@ def strip_markers(text: str) -> str:
         if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark):
             break
         rest = left
-    return rest.strip()
+    wish = _WISH.fullmatch(rest.strip())
+    return wish["wish"] if wish and _FOR_GOOD.search(wish["wish"]) else rest.strip()
 
 
 def split_clauses(message: str) -> list[Clause]:

@@ -177,7 +177,7 @@ def is_task(text: str) -> bool:
 def may_state(clause: Clause, *, is_asked: bool) -> bool:
     """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
     bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
-    if len(split_words(bare)) < 2 or clause.text.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
+    if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
         return False
     return is_asked or not (MARK.decode() in bare or is_task(bare))
 
