@@ -69,8 +69,7 @@ _NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|
 
 
 _WISH = re.compile(
-    r"(?:(?:can|could|will|would)\s+(?:you|u)|(?:is|would)\s+it\s+(?:be\s+)?(?:ok(?:ay)?|possible)\s+to)\s+(?:please\s+|pls\s+)?(?P<wish>[^?]+?)"
-    r"\s*\?$",
+    r"(?:(?:can|could|will|would) (?:you|u)|(?:is|would) it (?:be )?(?:ok|okay|possible) to) (?:please |pls )?(?P<wish>[^?]+)\?",
     re.IGNORECASE,
 )
 _FOR_GOOD = re.compile(
