@@ -29,7 +29,7 @@ from festinger.judge.model import (
 from festinger.judge.rules.guards import ReadingComparison
 from festinger.text.words import split_into_sentences
 
-NAME = "reader@4"
+NAME = "reader@5"
 READER = "relations.safetensors"
 CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
 """In the order of the model's outputs."""

@@ -17,9 +17,9 @@ from festinger.text.hygiene import is_heartbeat, is_question, is_transient
 from festinger.text.secrets import MARK
 from festinger.text.words import FUNCTION_WORDS, load_words
 
-THRESHOLD = 0.7
-"""Probability from which a clause is kept. Beside 0.5, `bench said` stores 2 in 100 less of what should be kept, and a
-third less of what should not."""
+THRESHOLD = 0.8
+"""Probability from which a clause is kept. Of 50 people not seen in training .85 of what should be kept is, and .93 of what
+is kept should be; from .7 it is .88 and .92."""
 THRESHOLD_BY_FORM = 0.4
 """The same without the encoder, where one in five is wrong: a higher one misses the shortest statements."""
 SURE = 0.9
@@ -270,7 +270,7 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
         match.group().casefold(), clause.before
     )
     if noun is None:
-        context = _CONJUNCTION.sub("", strip_markers(earlier).rstrip(" ,.!")).rstrip(" ,.!")
+        context = _CONJUNCTION.sub("", strip_markers(earlier).rstrip(" ,.!(")).rstrip(" ,.!(")
         is_usable = 0 < len(context) <= LONGEST_CONTEXT and not earlier.endswith("?")
         return f"{context}{'. ' if earlier == clause.before else ', '}{text}" if is_usable else text
     word, rest = match.group().casefold(), text[match.end() :]
