@@ -51,7 +51,7 @@ class AgentDeps:
     about: Callable[[Scope], Awaitable[Sequence[str]]]
     """Lines about the agent itself: what it cost, how long it has lived."""
     window: Callable[[], int]
-    trust: Callable[[], int]
+    trust: Callable[[], Awaitable[int]]
     """How far the agent is trusted, from 0 to 5."""
     usual: MutableMapping[tuple[str, str], tuple[date, Vector | None]]
     """What usually matters to each agent of each space, and the day on which that was found."""
@@ -129,9 +129,23 @@ class AgentCycle:
     """The last messages of the person, newest last; none in a thought of its own."""
     asks: list[str] = field(default_factory=list)
     """Calls that need a yes, in words."""
+    granted: dict[str, str] = field(default_factory=dict)
+    """Calls by key that nobody asked for and that may be made, with why."""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall", "wishes", "asks")
+        hidden = (
+            "message",
+            "prompt",
+            "tell",
+            "said",
+            "reply",
+            "notes",
+            "evidence",
+            "recall",
+            "wishes",
+            "asks",
+            "granted",
+        )
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 

@@ -18,8 +18,11 @@ import numpy as np
 import structlog
 
 from festinger.agent.actions import (
+    AGREED,
+    ASKED,
     LAST_SAID,
     NOT_ASKED,
+    OWN,
     UNSURE,
     ActionVerdict,
     call_key,
@@ -66,13 +69,14 @@ from festinger.agent.idle import (
     Selves,
     ThoughtChannel,
     come_upon,
+    find_reached_goal,
     is_nothing,
     load_pool,
     record_thought,
     tell_thought,
 )
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
-from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
+from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
@@ -135,10 +139,8 @@ class Agent:
     """The last message, if it was far off and was not thought about."""
     asked: Sequence[str] = ()
     """Calls that the last cycle asked about, by key."""
-    unread: dict[UUID, Sequence[str]] = field(default_factory=dict)
-    """Those of a thought that nobody was told yet."""
     agreed: Sequence[str] = ()
-    """Those that the person said yes to."""
+    """Those that the person said yes to, and the thought that they were just told."""
 
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
@@ -165,7 +167,8 @@ class Agent:
         goals = await self._load_vectors(await list_open(memory, self.scope))
         values = await self._load_vectors(await self._load_values())
         selves = Selves(goals=list(goals.values()), values=list(values.values()))
-        pick = self.unusual or await come_upon(memory, self.scope, selves, self.deps.chance)
+        pick = self.unusual or await find_reached_goal(memory, self.scope)
+        pick = pick or await come_upon(memory, self.scope, selves, self.deps.chance)
         if pick is None:
             return None
         self.unusual = None
@@ -189,8 +192,11 @@ class Agent:
         told = await tell_thought(self.deps.memory, self.scope)
         if told is None:
             return None
-        self.asked = self.unread.pop(told[0], self.asked)
-        return told[1]
+        thought, text = told
+        here, store = self.scope, self.deps.memory.store
+        found = await store.maybe(Q["asked_in_thought"], space=here.space, agent=here.agent, id=thought)
+        self.asked = [*_asked_among(found["tools"] if found else ()), f"thought {thought}"]
+        return text
 
     async def _load_values(self) -> list[Memory]:
         """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
@@ -244,7 +250,8 @@ class Agent:
         await self._answer(cycle, tools)
         for each in cycle.asks:
             cycle.add(f"\n\n{each}")
-        self.asked = [each for each in cycle.tools if " " in each]
+        cycle.tools += [f"{AGREED} {each}" for each in self.agreed if each.startswith("thought ")]
+        self.asked = _asked_among(cycle.tools)
         await self._finish(cycle)
         return cycle
 
@@ -374,26 +381,35 @@ class Agent:
         cycle.said += said
         done = [each for each in said if each.role is MessageRole.TOOL and each.text not in (NOT_ASKED, UNSURE)]
         cycle.tools += [each.calls[0].name for each in done]
+        kept = {call_key(each.calls[0]) for each in done if not each.text.startswith(FAILED)}
+        cycle.tools += [f"{why} {key}" for key, why in cycle.granted.items() if key in kept]
+        cycle.granted.clear()
         return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
 
     async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ToolRequest, text: str) -> str:
         """Why a call is refused, given what was said before it; empty if it may be made."""
         if tool.effect is not ToolEffect.NOTHING and (blocked := await self._check_censors(call)):
             return blocked
+        is_outside = tool.effect is ToolEffect.OUTSIDE
+        asked = is_asked_for(call, cycle.wishes) if is_outside else bool(cycle.wishes)
         verdict = judge_action(
             tool.effect,
-            asked=is_asked_for(call, cycle.wishes) if tool.effect is ToolEffect.OUTSIDE else bool(cycle.wishes),
+            asked=asked,
             confidence=combine_confidence(objective=read_reply(text), knowing=measure_knowing(cycle)),
-            trust=self.deps.trust(),
+            trust=await self.deps.trust(),
         )
         key = call_key(call)
         if verdict is ActionVerdict.GO or key in self.agreed:
+            if key in self.agreed:
+                cycle.granted[key] = AGREED
+            elif is_outside and not asked:
+                cycle.granted[key] = OWN
             self.agreed = [each for each in self.agreed if each != key]  # a yes is for one call
             return ""
         if verdict is ActionVerdict.UNSURE:
             return UNSURE
-        if key not in cycle.tools:
-            cycle.tools.append(key)
+        if f"{ASKED} {key}" not in cycle.tools:
+            cycle.tools.append(f"{ASKED} {key}")
             cycle.asks.append(describe_call(call))
         return NOT_ASKED
 
@@ -503,11 +519,8 @@ class Agent:
 
     async def recall_last(self, last: Mapping[str, Any]) -> None:
         """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
-        asked = [each for each in last["tools"] if " " in each]
         if last["session_id"] == self.scope.session or last["was_told"]:
-            self.asked = asked
-        else:
-            self.unread = {last["winner"]: asked}
+            self.asked = _asked_among(last["tools"])
         memory = self.deps.memory
         rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
         self.distances = [row["gut"] for row in reversed(rows)]
@@ -588,6 +601,11 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
         finally:
             if closes:
                 await agent.close()
+
+
+def _asked_among(calls: Sequence[str]) -> list[str]:
+    """The keys of the calls that a cycle asked about."""
+    return [each.removeprefix(f"{ASKED} ") for each in calls if each.startswith(f"{ASKED} ")]
 
 
 def _names_subject(message: str) -> bool:

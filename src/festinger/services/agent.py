@@ -14,6 +14,7 @@ from festinger.agent.cycle import AgentCycle, AgentDeps, ChooseModel, HearResult
 from festinger.agent.goals import list_open, list_settled
 from festinger.agent.idle import load_thoughts
 from festinger.agent.mind import IDENTITY_SECTIONS, Agent, open_agent
+from festinger.agent.readiness import is_ready
 from festinger.agent.reminders import list_reminders
 from festinger.agent.tools import OnText
 from festinger.errors import BadInput, FestingerError
@@ -182,6 +183,7 @@ async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limi
             "lessons": shown(row["corrections"]),
             "goals": shown(row["goals"]),
             "sureness": describe_confidence(row["confidence"]),
+            "tools": [each for each in row["tools"] if " " not in each],
         }
         for row in rows
     ]
@@ -219,6 +221,11 @@ async def open_mind(
         found = await run_censors(app.memory.watch, here, text, on=CensorTextKind.TOOL)
         return found.guidance if found.blocked else ""
 
+    async def trust() -> int:
+        chosen = app.settings.for_space(scope.space)
+        is_held_back = chosen.agent.require_readiness and not await is_ready(app.store, scope)
+        return 0 if is_held_back else chosen.consolidation.trust_level
+
     deps = AgentDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
@@ -227,7 +234,7 @@ async def open_mind(
         recollect=notes,
         observe_reply=observe,
         about=about,
-        trust=lambda: app.settings.for_space(scope.space).consolidation.trust_level,
+        trust=trust,
         check_tool=check_tool,
         usual=app.usual_matters,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     shell("learn", "The office in Lisgate opens at nine.")
     lines = [
         "When does the office in Lisgate open?", "/why 1", "/recall office in Lisgate", "/mind Lisgate", "/conflicts",
-        "/inbox", "/cost", "/readiness", "/nothing", "/why", "/help", "/quit", "never said",
+        "/inbox", "/cost", "/readiness verify 1", "/readiness verify 9", "/readiness verify", "/nothing", "/why", "/help", "/quit", "never said",
     ]  # fmt: skip
     said = shell("chat", "--new", typed="\n".join(lines))
 
@@ -48,7 +49,9 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "Nothing is in conflict." in said.out
     assert "Nothing waits for you." in said.out
     assert "No model was asked." in said.out
-    assert "A first memory was formed." in said.out
+    assert re.search(r"A first memory was formed\. +(\S{10}) +\1\n", said.out)
+    assert "This milestone is not reached yet." in said.err
+    assert "Which milestone?" in said.err
     assert "There is no command `/nothing`." in said.err
     assert "Which memory?" in said.err
     assert "/forget" in said.out

@@ -357,12 +357,21 @@ async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(("when", "about", "thought"), rows, nothing="It had no thoughts of its own yet.")
 
 
-async def _readiness(talk: ChatTerminal, _rest: str) -> None:
-    from festinger.agent.readiness import load_readiness
+async def _readiness(talk: ChatTerminal, rest: str) -> None:
+    """List the milestones, or verify one by its number."""
+    from festinger.agent.readiness import MILESTONES, load_readiness, verify_milestone
 
-    found = await load_readiness(talk.app.store, talk.mind.scope)
-    rows = [(each["what"], str(each["reached_at"] or "")[:10] or each["not_built"] or "Not yet.") for each in found]
-    talk.print_rows(("milestone", "reached"), rows, nothing="")
+    store, scope, (do, _, what) = talk.app.store, talk.mind.scope, rest.partition(" ")
+    if do and (do not in ("verify", "doubt") or not what.isdigit() or not 1 <= int(what) <= len(MILESTONES)):
+        raise BadInput("Which milestone?", hint="`/readiness` lists them; `/readiness verify 1`, `/readiness doubt 1`.")
+    if do:
+        name, clock = list(MILESTONES)[int(what) - 1], talk.app.tools.clock
+        await verify_milestone(store, scope, name, by=scope.session, clock=clock, verified=do == "verify")
+    rows = [
+        (number, each["what"], str(each["reached_at"] or "Not yet.")[:10], str(each["verified_at"] or "")[:10])
+        for number, each in enumerate(await load_readiness(store, scope), start=1)
+    ]
+    talk.print_rows(("", "milestone", "reached", "verified"), rows, nothing="")
 
 
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
@@ -376,7 +385,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
     "inbox": ("What waits for you.", _inbox),
     "cost": ("What the models cost.", _cost),
     "thoughts": ("What the agent thought while nobody talked with it.", _thoughts),
-    "readiness": ("How far the agent has come: ten milestones.", _readiness),
+    "readiness": ("How far the agent has come: /readiness; /readiness verify 1 confirms a milestone.", _readiness),
     "help": ("This list; /quit ends the chat.", _help),
 }
 """What can be asked without a model."""
