@@ -129,6 +129,8 @@ class Agent:
     cycles: int = 0
     learned: dict[UUID, list[UUID]] = field(default_factory=dict)
     """Memories that a message taught, by its turn: what was just said is no recollection."""
+    goals: Sequence[Memory] | None = None
+    """The open goals as the last message left them, until they are used; none where they must be listed."""
     reminders: Sequence[Reminder] = ()
     """Those that the last message set."""
     picks: dict[UUID, IdlePick] = field(default_factory=dict)
@@ -150,7 +152,9 @@ class Agent:
         if turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
         learned = await learn_turn(memory, self.scope, PersonTurn(id=turn.turn_id, text=turn.content))
-        goals = await notice_goals(memory, self.scope, turn.content, learned, await list_open(memory, self.scope))
+        wanted = await list_open(memory, self.scope)
+        goals = await notice_goals(memory, self.scope, turn.content, learned, wanted)
+        self.goals = None if goals else wanted
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await notice_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
@@ -200,12 +204,13 @@ class Agent:
 
     async def _load_values(self) -> list[Memory]:
         """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
-        found = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        found = await load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False)
         return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
-        goals = await list_open(self.deps.memory, self.scope)
+        goals = await list_open(self.deps.memory, self.scope) if self.goals is None else self.goals
+        self.goals = None
         wanted = await self._load_vectors(goals)
         winner = choose_winner(self.waiting, recent=self.recent, goals=list(wanted.values()))
         if winner is None:
@@ -217,7 +222,7 @@ class Agent:
             self._find_usual(),
             self._recollect(cycle),
             self._load_corrections(cycle),
-            load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST),
+            load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
             self._load_history(before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
@@ -470,12 +475,15 @@ class Agent:
         try:
             if cycle.source in INNER:
                 await self._keep_thought(cycle)
-            await self._record(cycle, surfaced=shown)
-            if shown and cycle.action == "said":
-                await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
+            await asyncio.gather(self._record(cycle, surfaced=shown), self._observe(cycle, shown))
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
+
+    async def _observe(self, cycle: AgentCycle, shown: Sequence[MemoryId]) -> None:
+        """Infer what became of the notes."""
+        if shown and cycle.action == "said":
+            await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
 
     async def _record(self, cycle: AgentCycle, *, surfaced: Sequence[MemoryId] = ()) -> None:
         """Keep a cycle with what was said, and say to those who watch that it is over."""
@@ -490,7 +498,7 @@ class Agent:
                     turn_id=memory.new_uuid(),
                     surfaced=tuple(surfaced),
                 )
-                await append_turn_in_transaction(memory, transaction, self.scope, turn)
+                await append_turn_in_transaction(memory, transaction, self.scope, turn, is_new=True)
             await transaction.run(Q["put_cycle"], **cycle.row())
             await memory.outbox.emit(
                 transaction,
@@ -563,11 +571,10 @@ class Agent:
         """The last turns of this session, or those before one of them, oldest first."""
         deps, space = self.deps.memory, self.scope.space
         turns: list[EpisodeTurn] = []
-        async with deps.store.transaction() as transaction:
-            for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
-                turns = [*await list_turns(transaction, space, each.id), *turns]
-                if len(turns) > MOST_TURNS:
-                    break
+        for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
+            turns = [*await list_turns(deps.store, space, each.id), *turns]
+            if len(turns) > MOST_TURNS:
+                break
         ids = [turn.turn_id for turn in turns]
         return turns[: ids.index(before)] if before in ids else turns
 

@@ -111,7 +111,7 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
 async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, Any]:
     """What a mind holds: boundaries, what weighs, goals, the last conversation and cycles, its models and their cost."""
     deps, scope = app.memory.deps, Scope(space=space, agent=agent)
-    heaviest = await load_heaviest(deps, scope, None, limit=HEAVIEST)
+    heaviest = await load_heaviest(deps, scope, limit=HEAVIEST, known=False)
     caller = ModelCaller(space=space, agent=agent)
     spans = {
         "24 hours": await day_costs(app.store, space=space, now=app.tools.clock()),
@@ -210,9 +210,10 @@ async def open_mind(
         await app.afterwards.written()
         await observe_reply(app.outcomes.deps, reporter, recall, ReplyInput(text=reply, request=request))
 
+    lived = await load_run_summary(app.store, now=app.tools.clock())  # stays while this process runs
+
     async def about(here: Scope) -> Sequence[str]:
         spent = (await session_costs(app.store, space=here.space, session=here.session)).total
-        lived = await load_run_summary(app.store, now=app.tools.clock())
         cost = f"${spent.cost_usd:.2f}" if spent.cost_usd else "nothing"
         ended = f", {lived.crashes} of them after a crash" if lived.crashes else ""
         return (f"This conversation has cost {cost} so far. You were started {lived.restarts} times{ended}.",)
