@@ -19,8 +19,8 @@ from festinger.ids import AgentId, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, Model, ModelPurpose, PromptMessage
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.result import Learned
-from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Store
+from festinger.text.hygiene import is_question
 
 SECOND_THOUGHT = "\n\nOn second thought: "
 
@@ -41,7 +41,6 @@ class Notes:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDeps:
     memory: MemoryDeps
-    retrieval: RetrievalDeps
     chance: random.Random
     model: ChooseModel
     recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[Notes]]
@@ -119,6 +118,8 @@ class AgentCycle:
     prompt: str
     """What the model is asked."""
     tell: OnText
+    told: list[str] = field(default_factory=list)
+    """The pieces of the reply that were told so far."""
     said: list[PromptMessage] = field(default_factory=list)
     """What the model was told, and what it said and called."""
     reply: str = ""
@@ -145,6 +146,7 @@ class AgentCycle:
             "wishes",
             "asks",
             "granted",
+            "told",
         )
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
@@ -175,12 +177,19 @@ def find_doubts(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[Escalat
     return [reason for reason, applies in found.items() if applies]
 
 
-def answer_from_memory(notes: str, *, has_learned: bool) -> str:
-    """What can be said without a model."""
+def list_notes(notes: str) -> list[str]:
+    """A block of notes as a person reads it; nothing where there are none."""
     lines = [line for line in notes.splitlines() if line.startswith("- ")]
-    if not lines:
-        return "I will remember that." if has_learned else "Nothing relevant is remembered."
-    return "\n".join(["This is what I remember:", *lines])
+    return ["This is what I remember:", *lines] if lines else []
+
+
+def answer_from_memory(message: str, notes: str, *, has_learned: bool) -> str:
+    """What can be said without a model."""
+    if lines := list_notes(notes):
+        return "\n".join(lines)
+    if has_learned:
+        return "I will remember that."
+    return "Nothing relevant is remembered." if is_question(message) else "Kept, but there is nothing to learn from it."
 
 
 async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:

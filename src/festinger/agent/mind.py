@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -50,7 +50,7 @@ from festinger.agent.confidence import (
     needs_system2,
     read_reply,
 )
-from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
+from festinger.agent.context import HEAVIEST, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.cycle import (
     AgentCycle,
     AgentDeps,
@@ -98,8 +98,6 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Memory
 from festinger.memory.query import load_heaviest
-from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="agent")
@@ -113,7 +111,7 @@ MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
 FEW_WORDS = 3
 SEED_BITS = 63
-SPOKEN = ("said", "remembered")
+SPOKEN = ("said", "remembered", "stopped")
 """Actions that a person hears."""
 
 
@@ -141,6 +139,8 @@ class Agent:
     """The last message, if it was far off and was not thought about."""
     asked: Sequence[str] = ()
     """Calls that the last cycle asked about, by key."""
+    notes: str = ""
+    """What was remembered about the last message."""
     agreed: Sequence[str] = ()
     """Those that the person said yes to, and the thought that they were just told."""
 
@@ -218,14 +218,14 @@ class Agent:
         cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
         # Together they take as long as the slowest of them.
-        usual, _, corrections, heaviest, history, about = await asyncio.gather(
+        usual, corrections, heaviest, history, about = await asyncio.gather(
             self._find_usual(),
             self._recollect(cycle),
-            self._load_corrections(cycle),
             load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
             self._load_history(before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
+        self.notes = cycle.notes
         moved = self._feel(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
@@ -252,7 +252,11 @@ class Agent:
             notes=cycle.notes,
         )
         cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
-        await self._answer(cycle, tools)
+        try:
+            await self._answer(cycle, tools)
+        except asyncio.CancelledError:
+            await self._keep_stopped(cycle)
+            raise
         for each in cycle.asks:
             cycle.add(f"\n\n{each}")
         cycle.tools += [f"{AGREED} {each}" for each in self.agreed if each.startswith("thought ")]
@@ -332,6 +336,12 @@ class Agent:
         if stimulus.vector is not None:
             self.recent = [*self.recent, stimulus.vector][-FELT:]
         self.cycles += 1
+        told: list[str] = []
+
+        def tell_and_keep(piece: str) -> None:
+            told.append(piece)
+            tell(piece)
+
         return AgentCycle(
             space_id=self.scope.space,
             id=self.deps.memory.new_uuid(),
@@ -343,7 +353,8 @@ class Agent:
             winner=stimulus.id,
             message=stimulus.text,
             prompt=stimulus.prompt or stimulus.text,
-            tell=tell,
+            tell=tell_and_keep,
+            told=told,
             reason=winner.reason,
             candidates=[
                 {"id": str(each.id), "source": each.source, "salience": round(score, 4)}
@@ -361,7 +372,7 @@ class Agent:
             cycle.action = "remembered"
             noted = [f"I will remind you: {each}" for each in self.reminders]
             learned = bool(self.learned.get(cycle.winner))
-            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.notes, has_learned=learned)
+            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.message, cycle.notes, has_learned=learned)
             cycle.tell(cycle.reply)
             return
         try:
@@ -480,6 +491,14 @@ class Agent:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
 
+    async def _keep_stopped(self, cycle: AgentCycle) -> None:
+        """Keep what a person heard of a reply before they stopped it, so that what they say next can refer to it."""
+        cycle.reply = "".join(cycle.told).strip()
+        if cycle.reply and cycle.source not in INNER:
+            cycle.action, cycle.reply = "stopped", f"{cycle.reply} …"
+            with suppress(FestingerError):
+                await self._record(cycle)
+
     async def _observe(self, cycle: AgentCycle, shown: Sequence[MemoryId]) -> None:
         """Infer what became of the notes."""
         if shown and cycle.action == "said":
@@ -545,27 +564,24 @@ class Agent:
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
-    async def _recollect(self, cycle: AgentCycle) -> None:
+    async def _recollect(self, cycle: AgentCycle) -> list[str]:
+        """Load the notes for a message; return the lessons from mistakes among them, whole."""
         try:
             notes = await self.deps.recollect(self.scope, cycle.message, self.learned.get(cycle.winner, ()))
         except FestingerError as error:
             cycle.degraded.append("memory")
             log.warning("answering without memory", why=error.message)
-            return
+            return []
         cycle.injected, cycle.recall = list(notes.ids), notes.recall
         cycle.notes, cycle.evidence = notes.text, notes.evidence
+        return await self._load_corrections(cycle) if notes.ids else []
 
     async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
-        """Lessons from mistakes that bear on a message; most agents have none, and then nothing is searched."""
-        deps = self.deps.retrieval
-        if not await deps.store.value(Q["has_corrections"], space=self.scope.space, agent=self.scope.agent):
-            return []
-        query = parse_recall_query(
-            cycle.message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
-        )
-        found = await recall(deps, self.scope, query, door="chat", counts=False)
-        cycle.corrections = [item.id for item in found.items]
-        return [item.text for item in found.items]
+        """Lessons from mistakes among the notes: a note is cut, a lesson is not."""
+        shown = [UUID(each) for each in cycle.injected if " " not in each]
+        rows = await self.deps.memory.store.all(Q["corrections_among"], space=self.scope.space, memories=shown)
+        cycle.corrections = [row["id"] for row in rows]
+        return [row["content"] for row in rows]
 
     async def _load_history(self, *, before: UUID | None = None) -> list[EpisodeTurn]:
         """The last turns of this session, or those before one of them, oldest first."""

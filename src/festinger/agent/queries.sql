@@ -10,12 +10,10 @@ select count(*) from (
     limit %(limit)s
 ) as m;
 
--- name: has_corrections
--- Whether an agent learned anything from mistakes.
-select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
-        and m.kind = 'correction')
-    or exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and m.kind = 'correction') as known;
+-- name: corrections_among
+-- Lessons from mistakes among some memories, in their words.
+select m.id, m.content from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[]) and m.kind = 'correction';
 
 -- name: last_cycle
 -- The last cycle of an agent with what it attended to; none before the first.

@@ -132,7 +132,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
         "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
         "reminders": [field_values(each) for each in await list_reminders(deps, scope)],
         "thoughts": await load_thoughts(deps, scope, limit=MOST_THOUGHTS),
-        "turns": await _load_last_turns(app, scope),
+        "turns": await load_last_turns(app, scope, limit=MOST_TURNS),
         "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
         "cost": {
             span: {
@@ -153,7 +153,7 @@ async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> s
     return model.name if model else None
 
 
-async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
+async def load_last_turns(app: App, scope: Scope, *, limit: int) -> list[dict[str, Any]]:
     """The end of the last conversation with an agent, oldest first."""
     session = await last_chat_session(app, scope)
     if session is None:
@@ -161,7 +161,7 @@ async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
     episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)
     async with app.store.transaction() as transaction:
         turns = [turn for each in episodes for turn in await list_turns(transaction, scope.space, each.id)]
-    return [turn.as_json() for turn in turns[-MOST_TURNS:]]
+    return [turn.as_json() for turn in turns[-limit:]]
 
 
 async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limit: int) -> list[dict[str, Any]]:
@@ -229,7 +229,6 @@ async def open_mind(
 
     deps = AgentDeps(
         memory=app.memory.deps,
-        retrieval=app.recall.deps,
         chance=app.tools.chance,
         model=choose or model,
         recollect=notes,
