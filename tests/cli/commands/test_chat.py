@@ -58,6 +58,18 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "never said" not in shell("episodes", "list", "--json").out
 
 
+def test_without_an_answer_of_the_model_it_tells_what_it_remembers_and_the_command_fails(shell: Shell):
+    shell("learn", "I live in Lisgate.")
+    once = shell("chat", "--new", "--once", "Where do I live?", FESTINGER_LLM__CHAT="scripted:")
+    piped = shell("chat", typed="Where do I live?\n/help\n", FESTINGER_LLM__CHAT="scripted:")
+    empty = shell("chat", "--once", " ")
+
+    assert once.code != 0
+    assert once.out == "This is what I remember:\n- I live in Lisgate.\n"
+    assert (piped.code, "/forget" in piped.out) == (0, True)
+    assert "There is nothing to say." in empty.err
+
+
 def test_goals_are_told_listed_added_and_settled(shell: Shell):
     lines = [
         "My goal is to finish the thesis by May.", "/goals add Read a book a month.", "/goals done 1", "/goals done 9",
@@ -200,6 +212,8 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
         meanwhile = read_until(ours, "call Ada", ">")
         os.write(ours, b"Where do I live?\r")
         reply = read_until(ours, "/why 1", ">")
+        os.write(ours, b"half a sentence\x03")
+        read_until(ours, "half a sentence", ">")
         os.write(ours, b"\x04")
         assert running.wait(timeout=PATIENCE_S) == 0
     finally:
