@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from tests.agent.test_mind import answering, minds, say, scope
 from tests.agent.test_resident import living
 from tests.runtime.server import opened
@@ -20,6 +21,7 @@ from festinger.llm.model import MessageRole, ToolRequest
 from festinger.llm.providers.scripted import call_tool
 from festinger.services.agent import open_mind
 from festinger.services.resident import tick
+from festinger.settings.beliefs import ConsolidationSettings
 
 GO, UNSURE, ASK = ActionVerdict.GO, ActionVerdict.UNSURE, ActionVerdict.ASK
 
@@ -148,6 +150,24 @@ async def test_a_trusted_agent_that_is_sure_acts_by_itself_and_the_cycle_says_so
 
     assert (sent, cycle.asks) == ([{"to": "Bob"}], [])
     assert [each.split()[0] for each in cycle.tools] == ["send_mail", "own"]
+
+
+@pytest.mark.requirement("A-07")
+async def test_trust_is_set_for_all_agents_or_for_one(database_url: str, tmp_path: Path):
+    flags: dict[str, Any] = {"consolidation__trust_level": 1, "consolidation__trust_of_agents": ["ada 3", "my cook 0"]}
+    async with opened(database_url, tmp_path, **flags) as app:
+        found = {}
+        for name in ("ada", "my cook", "bob"):
+            async with open_mind(app, scope(app, agent=name)) as agent:
+                found[name] = await agent.deps.trust()
+
+    assert found == {"ada": 3, "my cook": 0, "bob": 1}
+
+
+@pytest.mark.parametrize("wrong", ["ada", "ada 6", "3", "ada three"])
+def test_a_level_of_trust_that_is_none_is_refused(wrong: str):
+    with pytest.raises(ValidationError, match="such as `ada 3`"):
+        ConsolidationSettings(trust_of_agents=(wrong,))
 
 
 async def test_injected_orders_of_a_tool_are_never_the_persons(database_url: str, tmp_path: Path):

@@ -225,7 +225,7 @@ async def open_mind(
     async def trust() -> int:
         chosen = app.settings.for_space(scope.space)
         is_held_back = chosen.agent.require_readiness and not await is_ready(app.store, scope)
-        return 0 if is_held_back else chosen.consolidation.trust_level
+        return 0 if is_held_back else chosen.consolidation.trust_in(scope.agent)
 
     deps = AgentDeps(
         memory=app.memory.deps,
