@@ -185,11 +185,12 @@ def list_notes(notes: str) -> list[str]:
 
 def answer_from_memory(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    if lines := list_notes(notes):
-        return "\n".join(lines)
-    if has_learned:
+    asks, lines = is_question(message), list_notes(notes)
+    if has_learned and not (asks and lines):
         return "I will remember that."
-    return "Nothing relevant is remembered." if is_question(message) else "Kept, but there is nothing to learn from it."
+    if lines:
+        return "\n".join(lines)
+    return "Nothing relevant is remembered." if asks else "Kept, but there is nothing to learn from it."
 
 
 async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:

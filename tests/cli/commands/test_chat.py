@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,38 @@ def test_without_an_answer_of_the_model_it_tells_what_it_remembers_and_the_comma
     assert once.out == "This is what I remember:\n- I live in Lisgate.\n"
     assert (piped.code, "/forget" in piped.out) == (0, True)
     assert "There is nothing to say." in empty.err
+
+
+def test_what_was_said_before_the_plug_is_pulled_is_known_each_once(shell: Shell, database_url: str):
+    names = ["Pepper", "Ingrid", "Tom", "Ola", "Marta", "Cleo", "Dan", "Ann", "Ben"]
+    things = ["dog", "sister", "cat", "boss", "teacher", "boat", "brother", "aunt", "car"]
+    said = [f"My {thing} is called {name}.\n" for thing, name in zip(things, names, strict=True)]
+    running = shell.process("chat", "--new", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert running.stdin is not None
+    assert running.stdout is not None
+    try:
+        for text in said[:7]:
+            running.stdin.write(text)
+            running.stdin.flush()
+            assert running.stdout.readline() == "I will remember that.\n"
+        running.stdin.write("".join(said[7:]))
+        running.stdin.flush()
+    finally:
+        running.kill()
+        running.communicate()
+    with psycopg.connect(database_url) as database:
+        # Waits until the server has noticed that the process is gone.
+        database.execute("select pg_advisory_lock(hashtextextended('festinger mind main/default', 0))")
+    after = shell("chat", "--once", "What is my brother called?")
+    with psycopg.connect(database_url) as database:
+        known = database.execute("select content from memory order by seq").fetchall()
+        turns = database.execute("select content from episode_turn where role = 'user' order by at").fetchall()
+
+    contents = [content for (content,) in known]
+    assert contents[:7] == [text.strip(".\n") for text in said[:7]]
+    assert len(contents) == len(set(contents))
+    assert len(turns) == len(set(turns))
+    assert (after.code, "- My brother is called Dan\n" in after.out) == (0, True)
 
 
 def test_goals_are_told_listed_added_and_settled(shell: Shell):
