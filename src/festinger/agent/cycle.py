@@ -177,19 +177,13 @@ def find_doubts(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[Escalat
     return [reason for reason, applies in found.items() if applies]
 
 
-def list_notes(notes: str) -> list[str]:
-    """A block of notes as a person reads it; nothing where there are none."""
-    lines = [line for line in notes.splitlines() if line.startswith("- ")]
-    return ["This is what I remember:", *lines] if lines else []
-
-
 def answer_from_memory(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    asks, lines = is_question(message), list_notes(notes)
+    asks, lines = is_question(message), [line for line in notes.splitlines() if line.startswith("- ")]
     if has_learned and not (asks and lines):
         return "I will remember that."
     if lines:
-        return "\n".join(lines)
+        return "\n".join(["This is what I remember:", *lines])
     return "Nothing relevant is remembered." if asks else "Kept, but there is nothing to learn from it."
 
 

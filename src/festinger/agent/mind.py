@@ -373,6 +373,8 @@ class Agent:
             noted = [f"I will remind you: {each}" for each in self.reminders]
             learned = bool(self.learned.get(cycle.winner))
             cycle.reply = "\n".join(noted) or answer_from_memory(cycle.message, cycle.notes, has_learned=learned)
+            if "\n- " not in cycle.reply:
+                cycle.injected = []  # nobody reads them
             cycle.tell(cycle.reply)
             return
         try:

@@ -82,6 +82,7 @@ async def chat(
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
+            talk.has_named_model = True
             app.background.start(_tell_reminders(talk))
         async for line in _lines(once, script, said=await _last_said(talk) if is_live else None):
             if line.strip() and not await talk.answer(line.strip()):
@@ -159,6 +160,8 @@ class ChatTerminal:
     shown: tuple[str, ...] = field(default=())
     """Notes of the last reply, for `/why`."""
     is_answering: bool = False
+    has_named_model: bool = False
+    """Whether the person was told which model answers."""
     is_single: bool = False
     """Whether this is the only message, so that an error ends the command."""
 
@@ -183,11 +186,11 @@ class ChatTerminal:
             self.print_piece(f"Reminder of {due}\n")
         try:
             cycle = await self._stoppable(self.mind.step(self.print_piece))
-        except FestingerError:  # without an answer of the model, what is remembered may be one
-            if self.mind.notes:
-                from festinger.agent.cycle import list_notes
+        except FestingerError:  # while the model is away, the memory answers
+            from festinger.agent.cycle import answer_from_memory
 
-                self.print_piece("\n".join(list_notes(self.mind.notes)) + "\n")
+            told = answer_from_memory(text, self.mind.notes, has_learned=bool(heard.learned))
+            self.print_piece(f"{told}\n")
             raise
         if cycle is None:
             return
@@ -241,7 +244,7 @@ class ChatTerminal:
         told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
         if used := [each for each in cycle.tools if " " not in each]:
             told.append(f"used {', '.join(dict.fromkeys(used))}")
-        if cycle.action == "remembered" and self.mind.cycles == 1:
+        if cycle.action == "remembered" and self.mind.cycles == 1 and not self.has_named_model:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
