@@ -6,6 +6,7 @@ from benchmarks.ablation import ABLATION
 from benchmarks.abstain import ABSTAIN
 from benchmarks.agent import AGENT
 from benchmarks.background import BACKGROUND
+from benchmarks.carryover import CARRYOVER
 from benchmarks.contradiction import CONTRADICT
 from benchmarks.dedup import DEDUP
 from benchmarks.durability import DURABILITY
@@ -56,6 +57,7 @@ SUITES = {
         PROPOSALS,
         NIGHTS,
         AGENT,
+        CARRYOVER,
         FOUNDATION,
         WORLD,
         LEARN,

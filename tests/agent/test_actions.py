@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from tests.agent.test_mind import answering, minds, say, scope
 from tests.agent.test_resident import living
 from tests.runtime.server import opened
@@ -20,6 +21,7 @@ from festinger.llm.model import MessageRole, ToolRequest
 from festinger.llm.providers.scripted import call_tool
 from festinger.services.agent import open_mind
 from festinger.services.resident import tick
+from festinger.settings.beliefs import ConsolidationSettings
 
 GO, UNSURE, ASK = ActionVerdict.GO, ActionVerdict.UNSURE, ActionVerdict.ASK
 
@@ -120,7 +122,8 @@ async def test_what_cannot_be_undone_is_shown_word_by_word_and_done_once_after_a
     assert first.reply == "It waits for you.\n\nI want to call `send_mail` (to: Bob, text: late). Say yes, and I do it."
     assert refused[0].startswith("Refused for now")
     assert (before, after, sent) == ([], [mail], [mail])
-    assert (second.reply, second.tools) == ("Done.", ["send_mail"])
+    assert (second.reply, second.tools[0]) == ("Done.", "send_mail")
+    assert second.tools[1].startswith("agreed send_mail ")
 
 
 async def test_what_can_be_undone_is_done_when_the_person_asks_for_it(database_url: str, tmp_path: Path):
@@ -134,6 +137,37 @@ async def test_what_can_be_undone_is_done_when_the_person_asks_for_it(database_u
 
     assert sent == [{"to": "Bob"}]
     assert (asked.reply, own.asks) == ("Done.", ["I want to call `send_mail` (to: Eve). Say yes, and I do it."])
+
+
+async def test_a_trusted_agent_that_is_sure_acts_by_itself_and_the_cycle_says_so(database_url: str, tmp_path: Path):
+    tool, sent = mailing(ToolEffect.OUTSIDE)
+    async with living(database_url, tmp_path, consolidation__trust_level=3) as (app, _):
+        app.agent_tools = lambda _app, _scope: [tool]
+        sure = replace(call_tool("send_mail", to="Bob"), text="Yes, certainly: this clearly helps.")
+        choose, _ = answering(sure, "Sent.")
+        async with open_mind(app, scope(app), choose=choose) as agent:
+            cycle = await say(agent, "Thanks, that was quick!")
+
+    assert (sent, cycle.asks) == ([{"to": "Bob"}], [])
+    assert [each.split()[0] for each in cycle.tools] == ["send_mail", "own"]
+
+
+@pytest.mark.requirement("A-07")
+async def test_trust_is_set_for_all_agents_or_for_one(database_url: str, tmp_path: Path):
+    flags: dict[str, Any] = {"consolidation__trust_level": 1, "consolidation__trust_of_agents": ["ada 3", "my cook 0"]}
+    async with opened(database_url, tmp_path, **flags) as app:
+        found = {}
+        for name in ("ada", "my cook", "bob"):
+            async with open_mind(app, scope(app, agent=name)) as agent:
+                found[name] = await agent.deps.trust()
+
+    assert found == {"ada": 3, "my cook": 0, "bob": 1}
+
+
+@pytest.mark.parametrize("wrong", ["ada", "ada 6", "3", "ada three"])
+def test_a_level_of_trust_that_is_none_is_refused(wrong: str):
+    with pytest.raises(ValidationError, match="such as `ada 3`"):
+        ConsolidationSettings(trust_of_agents=(wrong,))
 
 
 async def test_injected_orders_of_a_tool_are_never_the_persons(database_url: str, tmp_path: Path):

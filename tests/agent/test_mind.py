@@ -1,5 +1,6 @@
 """An agent that hears, remembers and answers, with a scripted model and without one."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -85,6 +86,41 @@ async def test_without_a_model_it_answers_from_memory_or_says_that_it_knows_noth
     assert "- I live in Lisgate" in asked.reply
     assert unknown.reply == "Nothing relevant is remembered."
     assert nothing is None
+
+
+async def test_a_message_that_asks_and_teaches_nothing_is_kept_and_told_so(database_url: str, tmp_path: Path):
+    async with minds(database_url, tmp_path) as app, open_mind(app, scope(app)) as agent:
+        thanks = await say(agent, "thanks a lot")
+
+    assert thanks.reply == "Kept, but there is nothing to learn from it."
+
+
+async def test_what_was_heard_of_a_stopped_reply_stays_in_the_conversation(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    choose, script = answering("One two three.", "Fine.")
+    at_once = script.stream
+
+    async def stream(*asked: Any) -> AsyncIterator[Any]:
+        async for chunk in at_once(*asked):
+            yield chunk
+            await asyncio.sleep(0)
+
+    monkeypatch.setattr(script, "stream", stream)
+    async with minds(database_url, tmp_path) as app, open_mind(app, scope(app), choose=choose) as agent:
+        await agent.hear("Tell me a long story.")
+
+        def stop(_piece: str) -> None:
+            task.cancel()
+
+        task = asyncio.ensure_future(agent.step(stop))
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await say(agent, "Shorter than that, please.")
+        kept = await rows(app.store, "select action from agent_cycle order by n")
+
+    assert script.asked[1].messages[-2].text == "One …"
+    assert [row["action"] for row in kept] == ["stopped", "said"]
 
 
 @pytest.mark.requirement("A-03")

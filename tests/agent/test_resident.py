@@ -13,12 +13,15 @@ from tests.consolidation.sleeper import Sleeper, insights, thinking
 from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened, told
 
+from festinger.agent.goals import GoalState, list_open, settle_goal
 from festinger.agent.idle import MOST_ALONE, load_thoughts
+from festinger.agent.readiness import MILESTONES, load_readiness
 from festinger.agent.reminders import add_reminder, tell_due
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.consolidation.reflect import InsightsAnswer
 from festinger.ids import Origin
 from festinger.llm.model import MessageRole
+from festinger.llm.providers.scripted import call_tool
 from festinger.runtime.app import StartOptions
 from festinger.services.agent import describe_mind, list_cycles, open_mind
 from festinger.services.resident import run_resident, tick
@@ -27,6 +30,7 @@ FACTS = (
     "I live in Lisgate.", "My goal is to run a marathon by May.", "I prefer short answers.",
     "My knee hurts when I run downhill.", "Our dog is called Pepper.",
 )  # fmt: skip
+READY = {"agent__require_readiness": True}
 THOUGHT = "Your knee may not like the downhill part of the marathon: train on flat ground first."
 
 
@@ -248,3 +252,74 @@ async def test_the_loop_goes_on_when_a_tick_fails(database_url: str, tmp_path: P
         thoughts = await load_thoughts(app.memory.deps, scope(app), limit=9)
 
     assert len(thoughts) == 1
+
+
+async def test_a_goal_that_was_reached_is_thought_about_once(database_url: str, tmp_path: Path):
+    async with living(database_url, tmp_path, "Flat ground helped.", "NOTHING") as (app, hands):
+        here = scope(app)
+        (goal,) = await list_open(app.memory.deps, here)
+        await settle_goal(app.memory.deps, here, goal.id, GoalState.ACHIEVED, by="test")
+        hands.forward(timedelta(hours=1))
+        await tick(app)
+        hands.forward(timedelta(hours=1))
+        await tick(app)
+        first, second = (call.messages[-1].text for call in asked(app))
+        (reached,) = [each for each in await load_readiness(app.store, here) if each["name"] == "goal"]
+
+    assert f"- {goal.content}" in first
+    assert "The person reached this goal." in first
+    assert "The person reached this goal." not in second
+    assert reached["reached_at"] == hands.now - timedelta(hours=1)
+
+
+async def test_a_call_that_an_earlier_thought_wanted_is_agreed_to_when_that_one_is_told(
+    database_url: str, tmp_path: Path
+):
+    done: list[str] = []
+
+    async def run(_given: Any) -> str:
+        done.append("booked")
+        return "booked"
+
+    tool = AgentTool(name="book", description="", schema={"type": "object"}, run=run, effect=ToolEffect.OUTSIDE)
+    idea = {"call": "book", "with": {}}
+    async with living(database_url, tmp_path, idea, "A hall would help.", "Also this.") as (app, hands):
+        app.agent_tools = lambda _app, _scope: [tool]
+        hands.forward(timedelta(hours=1))
+        await tick(app)
+        hands.forward(timedelta(hours=1))
+        await tick(app)
+        await rows(
+            app.store,
+            "update thought set channel = case when at < %(now)s then 'goal' else 'value' end returning id",
+            now=hands.now,
+        )
+        choose, _ = answering(call_tool("book"), "Booked.")
+        async with open_mind(app, scope(app), choose=choose) as agent:
+            told = await agent.tell_thought()
+            cycle = await say(agent, "Yes, please do.")
+        (acted,) = [each for each in await load_readiness(app.store, scope(app)) if each["name"] == "self_prompt"]
+
+    assert told is not None
+    assert "I want to call `book`" in told
+    assert done == ["booked"]
+    assert {each.split()[0] for each in cycle.tools} == {"book", "agreed"}
+    assert acted["reached_at"] == hands.now
+
+
+@pytest.mark.parametrize(("flags", "verified", "trust"), [({}, 0, 3), (READY, 9, 0), (READY, 10, 3)])
+async def test_an_agent_that_must_be_ready_is_not_trusted_before_all_milestones_are_verified(
+    database_url: str, tmp_path: Path, flags: dict[str, Any], verified: int, trust: int
+):
+    async with (
+        living(database_url, tmp_path, consolidation__trust_level=3, **flags) as (app, _),
+        open_mind(app, scope(app)) as agent,
+    ):
+        await rows(
+            app.store,
+            "insert into milestone select 'main', 'ada', name, now(), 'ann' from unnest(%(names)s::text[]) as n (name) returning name",
+            names=list(MILESTONES)[:verified],
+        )
+        found = await agent.deps.trust()
+
+    assert found == trust

@@ -194,8 +194,8 @@ async def test_a_tool_that_hangs_fails_or_says_too_much_is_told_to_the_model(
     hung, failed, flooded, unknown = [
         message.text for message in script.asked[4].messages if message.role is MessageRole.TOOL
     ]
-    assert hung == "`hang` took longer than 0 seconds."
-    assert failed == "bad_input: No such page. Name another."
+    assert hung == "Failed: `hang` took longer than 0 seconds."
+    assert failed == "Failed: bad_input: No such page. Name another."
     assert len(flooded) < 10_000
     assert flooded.endswith("(cut)")
     assert "There is no tool `fly`; there are hang" in unknown

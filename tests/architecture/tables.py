@@ -2,6 +2,7 @@
 
 OWNERS = {
     "agent_cycle": "agent",
+    "milestone": "agent",
     "reminder": "agent",
     "thought": "agent",
     "space": "store",

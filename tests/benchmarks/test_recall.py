@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.conftest import MONDAY
 
-from benchmarks import ablation, abstain, recall
+from benchmarks import ablation, abstain, carryover, recall
 from festinger.ids import Origin, SpaceId
 from festinger.retrieval.result import RecallItem, RecallResult
 
@@ -140,7 +140,7 @@ def said(group: str, number: int, text: str, role: str) -> dict[str, Any]:
     return {"group": group, "id": f"{group}{number}", "session": 1, "text": text, "role": role, "at": "2025-03-01"}
 
 
-def written(folder: Path) -> Path:
+def written(folder: Path, **more: Any) -> Path:
     """Two sets of two short conversations each."""
     talks = {
         "a": ["Ann: I moved to Oslo in spring.", "Ben: I keep three green kettles."],
@@ -157,6 +157,7 @@ def written(folder: Path) -> Path:
                 "text": text,
                 "gold": [f"{group}{number}"],
                 "answerable": True,
+                **more,
                 "category": "knowledge_update" if name == "beam100k" else "multi_hop",
                 "newer": [f"{group}{number}"],
                 "older": [f"{group}{1 - number}"],
@@ -195,3 +196,20 @@ async def test_conversations_are_said_once_for_all_suites_and_every_metric_comes
     assert values["locomo.r10", PRODUCT] == 1.0
     assert {system for _, system in values} == {PRODUCT, "bm25", "cosine", "rrf"}
     assert {each.system for each in found["ablation"].tallies} >= {"without vectors", "without person_first"}
+
+
+@pytest.mark.postgres
+async def test_what_one_session_carries_into_the_next_is_counted_with_each_part_and_without(tmp_path: Path):
+    data = Data(folder=written(tmp_path / "data", answer="A fact that slow thought found."))
+    with throw_away_folder() as folder:
+        (folder / "carryover-0").mkdir(mode=0o711)
+        found = await carryover.CARRYOVER.measure(Bench(folder=folder / "carryover-0", data=data))
+
+    known = {each.system: each.value for each in found.tallies if each.metric == "carryover.known"}
+    assert known.keys() == {PRODUCT, carryover.NO_IDENTITY, carryover.EVERYTHING}
+    assert known[carryover.EVERYTHING] > 0
+    assert {each.system for each in found.tallies if each.metric == "carryover.corrected"} == {
+        PRODUCT,
+        carryover.NO_LESSONS,
+    }
+    assert all(each.value > 0 for each in found.samples)

@@ -24,6 +24,8 @@ SHORT_WORDS = 8
 LAST_SAID = 3
 """Messages of the person among which a wish is looked for."""
 SHOWN_CHARS = 2_000
+ASKED, AGREED, OWN = "asked", "agreed", "own"
+"""How a cycle names a call by its key: the person is asked about it, agreed to it, or it was done of its own accord."""
 UNSURE = "Refused: you are not sure enough of this. Ask the person."
 NOT_ASKED = (
     "Refused for now: the person is shown this call and asked. Tell them why; call it again, just so, after a yes."
@@ -68,7 +70,7 @@ def is_yes(message: str) -> bool:
 def call_key(call: ToolRequest) -> str:
     """Identifies a call with its arguments, without showing them."""
     given = json.dumps(dict(call.arguments), sort_keys=True, default=str)
-    return f"asked {call.name} {sha256(given.encode()).hexdigest()[:16]}"
+    return f"{call.name} {sha256(given.encode()).hexdigest()[:16]}"
 
 
 def describe_call(call: ToolRequest) -> str:

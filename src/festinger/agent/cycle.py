@@ -19,8 +19,8 @@ from festinger.ids import AgentId, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, Model, ModelPurpose, PromptMessage
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.result import Learned
-from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Store
+from festinger.text.hygiene import is_question
 
 SECOND_THOUGHT = "\n\nOn second thought: "
 
@@ -41,7 +41,6 @@ class Notes:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentDeps:
     memory: MemoryDeps
-    retrieval: RetrievalDeps
     chance: random.Random
     model: ChooseModel
     recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[Notes]]
@@ -51,7 +50,7 @@ class AgentDeps:
     about: Callable[[Scope], Awaitable[Sequence[str]]]
     """Lines about the agent itself: what it cost, how long it has lived."""
     window: Callable[[], int]
-    trust: Callable[[], int]
+    trust: Callable[[], Awaitable[int]]
     """How far the agent is trusted, from 0 to 5."""
     usual: MutableMapping[tuple[str, str], tuple[date, Vector | None]]
     """What usually matters to each agent of each space, and the day on which that was found."""
@@ -119,6 +118,8 @@ class AgentCycle:
     prompt: str
     """What the model is asked."""
     tell: OnText
+    told: list[str] = field(default_factory=list)
+    """The pieces of the reply that were told so far."""
     said: list[PromptMessage] = field(default_factory=list)
     """What the model was told, and what it said and called."""
     reply: str = ""
@@ -129,9 +130,24 @@ class AgentCycle:
     """The last messages of the person, newest last; none in a thought of its own."""
     asks: list[str] = field(default_factory=list)
     """Calls that need a yes, in words."""
+    granted: dict[str, str] = field(default_factory=dict)
+    """Calls by key that nobody asked for and that may be made, with why."""
 
     def row(self) -> dict[str, Any]:
-        hidden = ("message", "prompt", "tell", "said", "reply", "notes", "evidence", "recall", "wishes", "asks")
+        hidden = (
+            "message",
+            "prompt",
+            "tell",
+            "said",
+            "reply",
+            "notes",
+            "evidence",
+            "recall",
+            "wishes",
+            "asks",
+            "granted",
+            "told",
+        )
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 
@@ -161,12 +177,14 @@ def find_doubts(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[Escalat
     return [reason for reason, applies in found.items() if applies]
 
 
-def answer_from_memory(notes: str, *, has_learned: bool) -> str:
+def answer_from_memory(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    lines = [line for line in notes.splitlines() if line.startswith("- ")]
-    if not lines:
-        return "I will remember that." if has_learned else "Nothing relevant is remembered."
-    return "\n".join(["This is what I remember:", *lines])
+    asks, lines = is_question(message), [line for line in notes.splitlines() if line.startswith("- ")]
+    if has_learned and not (asks and lines):
+        return "I will remember that."
+    if lines:
+        return "\n".join(["This is what I remember:", *lines])
+    return "Nothing relevant is remembered." if asks else "Kept, but there is nothing to learn from it."
 
 
 async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:

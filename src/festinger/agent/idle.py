@@ -53,6 +53,8 @@ RUT, RUT_PICKS, BARRED_PICKS = 0.95, 5, 10
 FULL_LINK, SECOND_HOP = 3, 0.3
 """Causes that make a link between memories full, and what of its strength remains one hop further."""
 NOTHING = "NOTHING"
+REFLECTS_WITHIN = timedelta(days=7)
+REFLECTION = "The person reached this goal. What helped, or what would be worth doing otherwise with the next one?"
 
 
 class ThoughtChannel(StrEnum):
@@ -101,6 +103,8 @@ class IdlePick:
     channel: ThoughtChannel
     other: IdleCandidate | None = None
     loser: IdleCandidate | None = None
+    question: str = ""
+    """What is asked about it, where that is not the question of the channel."""
 
     @property
     def memories(self) -> list[UUID]:
@@ -111,7 +115,7 @@ class IdlePick:
         notes = [each.text for each in (self.candidate, self.other) if each is not None]
         return (
             load_prompt("festinger.agent", "idle")
-            .message(notes="\n".join(f"- {text}" for text in notes), question=QUESTIONS[self.channel])
+            .message(notes="\n".join(f"- {text}" for text in notes), question=self.question or QUESTIONS[self.channel])
             .text
         )
 
@@ -226,6 +230,13 @@ async def load_pool(deps: MemoryDeps, scope: Scope, chance: random.Random) -> li
     """Memories at random places of an agent's life."""
     places = [chance.random() for _ in range(POOL)]
     return list(map(_candidate, await deps.store.all(Q["idle_pool"], places=places, **_who(deps, scope))))
+
+
+async def find_reached_goal(deps: MemoryDeps, scope: Scope) -> IdlePick | None:
+    """A goal that was reached lately and not thought about since."""
+    since = deps.clock() - REFLECTS_WITHIN
+    row = await deps.store.maybe(Q["goal_to_reflect_on"], space=scope.space, agent=scope.agent, since=since)
+    return IdlePick(candidate=_candidate(row), channel=ThoughtChannel.GOAL, question=REFLECTION) if row else None
 
 
 async def come_upon(deps: MemoryDeps, scope: Scope, selves: Selves, chance: random.Random) -> IdlePick | None:

@@ -9,7 +9,7 @@ import asyncio
 import json
 import random
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -18,8 +18,11 @@ import numpy as np
 import structlog
 
 from festinger.agent.actions import (
+    AGREED,
+    ASKED,
     LAST_SAID,
     NOT_ASKED,
+    OWN,
     UNSURE,
     ActionVerdict,
     call_key,
@@ -47,7 +50,7 @@ from festinger.agent.confidence import (
     needs_system2,
     read_reply,
 )
-from festinger.agent.context import HEAVIEST, MOST_CORRECTIONS, MOST_GOALS, ContextParts, build_context, draw_identity
+from festinger.agent.context import HEAVIEST, MOST_GOALS, ContextParts, build_context, draw_identity
 from festinger.agent.cycle import (
     AgentCycle,
     AgentDeps,
@@ -66,13 +69,14 @@ from festinger.agent.idle import (
     Selves,
     ThoughtChannel,
     come_upon,
+    find_reached_goal,
     is_nothing,
     load_pool,
     record_thought,
     tell_thought,
 )
 from festinger.agent.reminders import Reminder, notice_reminders, tell_due
-from festinger.agent.tools import AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
+from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
@@ -94,8 +98,6 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Memory
 from festinger.memory.query import load_heaviest
-from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall
 from festinger.store.queries import queries_of
 
 log = structlog.get_logger(room="agent")
@@ -109,7 +111,7 @@ MOST_TURNS = 200
 """Turns from which no earlier episode of a session is read; a window holds fewer."""
 FEW_WORDS = 3
 SEED_BITS = 63
-SPOKEN = ("said", "remembered")
+SPOKEN = ("said", "remembered", "stopped")
 """Actions that a person hears."""
 
 
@@ -125,6 +127,8 @@ class Agent:
     cycles: int = 0
     learned: dict[UUID, list[UUID]] = field(default_factory=dict)
     """Memories that a message taught, by its turn: what was just said is no recollection."""
+    goals: Sequence[Memory] | None = None
+    """The open goals as the last message left them, until they are used; none where they must be listed."""
     reminders: Sequence[Reminder] = ()
     """Those that the last message set."""
     picks: dict[UUID, IdlePick] = field(default_factory=dict)
@@ -135,10 +139,10 @@ class Agent:
     """The last message, if it was far off and was not thought about."""
     asked: Sequence[str] = ()
     """Calls that the last cycle asked about, by key."""
-    unread: dict[UUID, Sequence[str]] = field(default_factory=dict)
-    """Those of a thought that nobody was told yet."""
+    notes: str = ""
+    """What was remembered about the last message."""
     agreed: Sequence[str] = ()
-    """Those that the person said yes to."""
+    """Those that the person said yes to, and the thought that they were just told."""
 
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
@@ -148,7 +152,9 @@ class Agent:
         if turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
         learned = await learn_turn(memory, self.scope, PersonTurn(id=turn.turn_id, text=turn.content))
-        goals = await notice_goals(memory, self.scope, turn.content, learned, await list_open(memory, self.scope))
+        wanted = await list_open(memory, self.scope)
+        goals = await notice_goals(memory, self.scope, turn.content, learned, wanted)
+        self.goals = None if goals else wanted
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await notice_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
@@ -165,7 +171,8 @@ class Agent:
         goals = await self._load_vectors(await list_open(memory, self.scope))
         values = await self._load_vectors(await self._load_values())
         selves = Selves(goals=list(goals.values()), values=list(values.values()))
-        pick = self.unusual or await come_upon(memory, self.scope, selves, self.deps.chance)
+        pick = self.unusual or await find_reached_goal(memory, self.scope)
+        pick = pick or await come_upon(memory, self.scope, selves, self.deps.chance)
         if pick is None:
             return None
         self.unusual = None
@@ -189,17 +196,21 @@ class Agent:
         told = await tell_thought(self.deps.memory, self.scope)
         if told is None:
             return None
-        self.asked = self.unread.pop(told[0], self.asked)
-        return told[1]
+        thought, text = told
+        here, store = self.scope, self.deps.memory.store
+        found = await store.maybe(Q["asked_in_thought"], space=here.space, agent=here.agent, id=thought)
+        self.asked = [*_asked_among(found["tools"] if found else ()), f"thought {thought}"]
+        return text
 
     async def _load_values(self) -> list[Memory]:
         """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
-        found = await load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST)
+        found = await load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False)
         return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
-        goals = await list_open(self.deps.memory, self.scope)
+        goals = await list_open(self.deps.memory, self.scope) if self.goals is None else self.goals
+        self.goals = None
         wanted = await self._load_vectors(goals)
         winner = choose_winner(self.waiting, recent=self.recent, goals=list(wanted.values()))
         if winner is None:
@@ -207,14 +218,14 @@ class Agent:
         cycle = self._begin(winner, on_text)
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
         # Together they take as long as the slowest of them.
-        usual, _, corrections, heaviest, history, about = await asyncio.gather(
+        usual, corrections, heaviest, history, about = await asyncio.gather(
             self._find_usual(),
             self._recollect(cycle),
-            self._load_corrections(cycle),
-            load_heaviest(self.deps.memory, self.scope, None, limit=HEAVIEST),
+            load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
             self._load_history(before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
+        self.notes = cycle.notes
         moved = self._feel(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
@@ -241,10 +252,15 @@ class Agent:
             notes=cycle.notes,
         )
         cycle.said, cycle.tokens = build_context(parts, window=self.deps.window())
-        await self._answer(cycle, tools)
+        try:
+            await self._answer(cycle, tools)
+        except asyncio.CancelledError:
+            await self._keep_stopped(cycle)
+            raise
         for each in cycle.asks:
             cycle.add(f"\n\n{each}")
-        self.asked = [each for each in cycle.tools if " " in each]
+        cycle.tools += [f"{AGREED} {each}" for each in self.agreed if each.startswith("thought ")]
+        self.asked = _asked_among(cycle.tools)
         await self._finish(cycle)
         return cycle
 
@@ -320,6 +336,12 @@ class Agent:
         if stimulus.vector is not None:
             self.recent = [*self.recent, stimulus.vector][-FELT:]
         self.cycles += 1
+        told: list[str] = []
+
+        def tell_and_keep(piece: str) -> None:
+            told.append(piece)
+            tell(piece)
+
         return AgentCycle(
             space_id=self.scope.space,
             id=self.deps.memory.new_uuid(),
@@ -331,7 +353,8 @@ class Agent:
             winner=stimulus.id,
             message=stimulus.text,
             prompt=stimulus.prompt or stimulus.text,
-            tell=tell,
+            tell=tell_and_keep,
+            told=told,
             reason=winner.reason,
             candidates=[
                 {"id": str(each.id), "source": each.source, "salience": round(score, 4)}
@@ -349,7 +372,9 @@ class Agent:
             cycle.action = "remembered"
             noted = [f"I will remind you: {each}" for each in self.reminders]
             learned = bool(self.learned.get(cycle.winner))
-            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.notes, has_learned=learned)
+            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.message, cycle.notes, has_learned=learned)
+            if "\n- " not in cycle.reply:
+                cycle.injected = []  # nobody reads them
             cycle.tell(cycle.reply)
             return
         try:
@@ -374,26 +399,35 @@ class Agent:
         cycle.said += said
         done = [each for each in said if each.role is MessageRole.TOOL and each.text not in (NOT_ASKED, UNSURE)]
         cycle.tools += [each.calls[0].name for each in done]
+        kept = {call_key(each.calls[0]) for each in done if not each.text.startswith(FAILED)}
+        cycle.tools += [f"{why} {key}" for key, why in cycle.granted.items() if key in kept]
+        cycle.granted.clear()
         return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
 
     async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ToolRequest, text: str) -> str:
         """Why a call is refused, given what was said before it; empty if it may be made."""
         if tool.effect is not ToolEffect.NOTHING and (blocked := await self._check_censors(call)):
             return blocked
+        is_outside = tool.effect is ToolEffect.OUTSIDE
+        asked = is_asked_for(call, cycle.wishes) if is_outside else bool(cycle.wishes)
         verdict = judge_action(
             tool.effect,
-            asked=is_asked_for(call, cycle.wishes) if tool.effect is ToolEffect.OUTSIDE else bool(cycle.wishes),
+            asked=asked,
             confidence=combine_confidence(objective=read_reply(text), knowing=measure_knowing(cycle)),
-            trust=self.deps.trust(),
+            trust=await self.deps.trust(),
         )
         key = call_key(call)
         if verdict is ActionVerdict.GO or key in self.agreed:
+            if key in self.agreed:
+                cycle.granted[key] = AGREED
+            elif is_outside and not asked:
+                cycle.granted[key] = OWN
             self.agreed = [each for each in self.agreed if each != key]  # a yes is for one call
             return ""
         if verdict is ActionVerdict.UNSURE:
             return UNSURE
-        if key not in cycle.tools:
-            cycle.tools.append(key)
+        if f"{ASKED} {key}" not in cycle.tools:
+            cycle.tools.append(f"{ASKED} {key}")
             cycle.asks.append(describe_call(call))
         return NOT_ASKED
 
@@ -454,12 +488,23 @@ class Agent:
         try:
             if cycle.source in INNER:
                 await self._keep_thought(cycle)
-            await self._record(cycle, surfaced=shown)
-            if shown and cycle.action == "said":
-                await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
+            await asyncio.gather(self._record(cycle, surfaced=shown), self._observe(cycle, shown))
         except FestingerError as error:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
+
+    async def _keep_stopped(self, cycle: AgentCycle) -> None:
+        """Keep what a person heard of a reply before they stopped it, so that what they say next can refer to it."""
+        cycle.reply = "".join(cycle.told).strip()
+        if cycle.reply and cycle.source not in INNER:
+            cycle.action, cycle.reply = "stopped", f"{cycle.reply} …"
+            with suppress(FestingerError):
+                await self._record(cycle)
+
+    async def _observe(self, cycle: AgentCycle, shown: Sequence[MemoryId]) -> None:
+        """Infer what became of the notes."""
+        if shown and cycle.action == "said":
+            await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
 
     async def _record(self, cycle: AgentCycle, *, surfaced: Sequence[MemoryId] = ()) -> None:
         """Keep a cycle with what was said, and say to those who watch that it is over."""
@@ -474,7 +519,7 @@ class Agent:
                     turn_id=memory.new_uuid(),
                     surfaced=tuple(surfaced),
                 )
-                await append_turn_in_transaction(memory, transaction, self.scope, turn)
+                await append_turn_in_transaction(memory, transaction, self.scope, turn, is_new=True)
             await transaction.run(Q["put_cycle"], **cycle.row())
             await memory.outbox.emit(
                 transaction,
@@ -503,11 +548,8 @@ class Agent:
 
     async def recall_last(self, last: Mapping[str, Any]) -> None:
         """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
-        asked = [each for each in last["tools"] if " " in each]
         if last["session_id"] == self.scope.session or last["was_told"]:
-            self.asked = asked
-        else:
-            self.unread = {last["winner"]: asked}
+            self.asked = _asked_among(last["tools"])
         memory = self.deps.memory
         rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
         self.distances = [row["gut"] for row in reversed(rows)]
@@ -524,37 +566,33 @@ class Agent:
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
-    async def _recollect(self, cycle: AgentCycle) -> None:
+    async def _recollect(self, cycle: AgentCycle) -> list[str]:
+        """Load the notes for a message; return the lessons from mistakes among them, whole."""
         try:
             notes = await self.deps.recollect(self.scope, cycle.message, self.learned.get(cycle.winner, ()))
         except FestingerError as error:
             cycle.degraded.append("memory")
             log.warning("answering without memory", why=error.message)
-            return
+            return []
         cycle.injected, cycle.recall = list(notes.ids), notes.recall
         cycle.notes, cycle.evidence = notes.text, notes.evidence
+        return await self._load_corrections(cycle) if notes.ids else []
 
     async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
-        """Lessons from mistakes that bear on a message; most agents have none, and then nothing is searched."""
-        deps = self.deps.retrieval
-        if not await deps.store.value(Q["has_corrections"], space=self.scope.space, agent=self.scope.agent):
-            return []
-        query = parse_recall_query(
-            cycle.message, now=deps.clock(), limit=MOST_CORRECTIONS, kinds=(Kind.CORRECTION.value,), strict=True
-        )
-        found = await recall(deps, self.scope, query, door="chat", counts=False)
-        cycle.corrections = [item.id for item in found.items]
-        return [item.text for item in found.items]
+        """Lessons from mistakes among the notes: a note is cut, a lesson is not."""
+        shown = [UUID(each) for each in cycle.injected if " " not in each]
+        rows = await self.deps.memory.store.all(Q["corrections_among"], space=self.scope.space, memories=shown)
+        cycle.corrections = [row["id"] for row in rows]
+        return [row["content"] for row in rows]
 
     async def _load_history(self, *, before: UUID | None = None) -> list[EpisodeTurn]:
         """The last turns of this session, or those before one of them, oldest first."""
         deps, space = self.deps.memory, self.scope.space
         turns: list[EpisodeTurn] = []
-        async with deps.store.transaction() as transaction:
-            for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
-                turns = [*await list_turns(transaction, space, each.id), *turns]
-                if len(turns) > MOST_TURNS:
-                    break
+        for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
+            turns = [*await list_turns(deps.store, space, each.id), *turns]
+            if len(turns) > MOST_TURNS:
+                break
         ids = [turn.turn_id for turn in turns]
         return turns[: ids.index(before)] if before in ids else turns
 
@@ -588,6 +626,11 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
         finally:
             if closes:
                 await agent.close()
+
+
+def _asked_among(calls: Sequence[str]) -> list[str]:
+    """The keys of the calls that a cycle asked about."""
+    return [each.removeprefix(f"{ASKED} ") for each in calls if each.startswith(f"{ASKED} ")]
 
 
 def _names_subject(message: str) -> bool:

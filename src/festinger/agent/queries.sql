@@ -10,12 +10,10 @@ select count(*) from (
     limit %(limit)s
 ) as m;
 
--- name: has_corrections
--- Whether an agent learned anything from mistakes.
-select exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
-        and m.kind = 'correction')
-    or exists (select 1 from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and m.kind = 'correction') as known;
+-- name: corrections_among
+-- Lessons from mistakes among some memories, in their words.
+select m.id, m.content from memory m
+where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[]) and m.kind = 'correction';
 
 -- name: last_cycle
 -- The last cycle of an agent with what it attended to; none before the first.
@@ -66,6 +64,16 @@ where m.space_id = %(space)s and m.status = 'archived' and m.tags && array['goal
   and (m.agent_id is null or m.agent_id = %(agent)s)
 order by m.updated_at desc limit %(limit)s;
 
+-- name: goal_to_reflect_on
+-- The goal that was reached last since some time and that nothing was thought about since.
+select m.id, m.content, m.kind, m.weight_alpha, m.weight_beta, m.updated_at as touched, null as embedding from memory m
+where m.space_id = %(space)s and m.status = 'archived' and m.tags && array['goal']
+  and (m.agent_id is null or m.agent_id = %(agent)s) and m.updated_at > %(since)s
+  and m.metadata -> 'settled' ->> 'state' = 'achieved'
+  and not exists (select 1 from thought t where t.space_id = m.space_id and t.agent_id = %(agent)s and t.memory_id = m.id
+        and t.at >= (m.metadata -> 'settled' ->> 'at')::timestamptz)
+order by m.updated_at desc limit 1;
+
 -- name: vectors_of
 -- The vectors of some memories, by one model.
 select v.memory_id, v.embedding from memory_vector v
@@ -105,6 +113,19 @@ with heavy as (
     select c.at, w.weight_alpha / (w.weight_alpha + w.weight_beta) from heavy h
     join memory_change c on c.space_id = %(space)s and c.memory_ids @> array[h.id] and c.undone_at is null
     cross join lateral jsonb_to_record(c.after -> 'memories' -> h.id::text) as w (weight_alpha float8, weight_beta float8)
+), mark as (
+    select c.n, c.at, c.winner, k.mark from agent_cycle c cross join unnest(c.tools) as k (mark)
+    where c.space_id = %(space)s and c.agent_id = %(agent)s and k.mark like '%% %%'
+), deed as (
+    select k.at, t.channel from mark k
+    join thought t on t.space_id = %(space)s and t.id = k.winner where k.mark like 'own %%'
+    union all
+    select k.at, t.channel from mark k
+    join mark q on q.mark = concat('asked ', substr(k.mark, length('agreed ') + 1)) and q.n < k.n
+    join thought t on t.space_id = %(space)s and t.id = q.winner where k.mark like 'agreed %%'
+    union all
+    select k.at, t.channel from mark k
+    join thought t on t.space_id = %(space)s and k.mark = concat('agreed thought ', t.id) where t.channel = 'goal'
 )
 select
     least((select m.created_at from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s order by m.seq limit 1),
@@ -117,8 +138,8 @@ select
         order by i.at limit 1) as consolidation,
     (select min(v.at) from moved v where v.center >= %(goal_like)s) as goal_weight,
     (select min(v.at) from moved v where v.center >= %(identity_like)s) as identity_weight,
-    (select min(t.told_at) from thought t where t.space_id = %(space)s and t.agent_id = %(agent)s and t.channel = 'goal')
-        as self_prompt,
+    (select min(d.at) from deed d where d.channel = 'goal') as self_prompt,
+    (select min(d.at) from deed d where d.channel = 'value') as values,
     (select min(i.at) from night_item i join night n on n.space_id = i.space_id and n.id = i.night_id
         where i.space_id = %(space)s and n.agent_id in ('', %(agent)s) and i.undone_at is null
           and i.unit_key like 'connection:%%') as association,
@@ -126,9 +147,24 @@ select
             and exists (select 1 from memory m where m.space_id = %(space)s and m.id = any(c.memory_ids)
                 and (m.agent_id is null or m.agent_id = %(agent)s)) order by c.at limit 1),
         (select min(r.resolved_at) from resolution_queue r where r.space_id = %(space)s)) as conflict,
-    (select min((m.metadata -> 'settled' ->> 'at')::timestamptz) from memory m
+    (select min(t.at) from memory m
+        join thought t on t.space_id = m.space_id and t.memory_id = m.id and t.agent_id = %(agent)s and t.has_words
+          and t.at >= (m.metadata -> 'settled' ->> 'at')::timestamptz
         where m.space_id = %(space)s and m.status = 'archived' and m.tags && array['goal']
-          and (m.agent_id is null or m.agent_id = %(agent)s) and m.metadata -> 'settled' ->> 'state' = 'achieved') as goal;
+          and m.metadata -> 'settled' ->> 'state' = 'achieved') as goal;
+
+-- name: verified_milestones
+-- What a person verified of an agent's life.
+select v.name, v.verified_at, v.verified_by from milestone v where v.space_id = %(space)s and v.agent_id = %(agent)s;
+
+-- name: verify_milestone
+-- A person takes a milestone for reached.
+insert into milestone (space_id, agent_id, name, verified_at, verified_by)
+values (%(space)s, %(agent)s, %(name)s, %(now)s, %(by)s) on conflict do nothing;
+
+-- name: doubt_milestone
+-- A person takes back that a milestone was reached.
+delete from milestone v where v.space_id = %(space)s and v.agent_id = %(agent)s and v.name = %(name)s;
 
 -- name: knows_source
 -- Whether anything was learned from a source, whatever became of it.
@@ -231,6 +267,11 @@ where t.space_id = %(space)s and t.agent_id = %(agent)s and t.has_words and u.co
   and (not %(untold)s or t.at > coalesce((select max(o.told_at) from thought o where o.space_id = %(space)s
         and o.agent_id = %(agent)s), '-infinity'))
 order by t.at desc limit %(limit)s;
+
+-- name: asked_in_thought
+-- Calls that the cycle of a thought asked about.
+select c.tools from agent_cycle c where c.space_id = %(space)s and c.agent_id = %(agent)s and c.winner = %(id)s
+order by c.n desc limit 1;
 
 -- name: mark_told
 -- A person was told a thought.

@@ -24,6 +24,7 @@ MOST_ALIKE = 3
 TOOL_SECONDS = 60.0
 RESULT_TOKENS, RESULT_SHARE = 4000, 1 / 8
 """A result takes at most so many tokens, and this share of the window."""
+FAILED = "Failed: "
 SAME_AGAIN = f"Refused: this call had the same result {MOST_ALIKE} times in a row."
 GOAL_STATES = {"add": GoalState.OPEN, "achieve": GoalState.ACHIEVED, "drop": GoalState.DROPPED}
 
@@ -98,9 +99,9 @@ async def _run(tool: AgentTool, call: ToolRequest, *, tokens: int) -> str:
         async with asyncio.timeout(TOOL_SECONDS):
             result = await tool.run(call.arguments)
     except TimeoutError:
-        return f"`{tool.name}` took longer than {TOOL_SECONDS:g} seconds."
+        return f"{FAILED}`{tool.name}` took longer than {TOOL_SECONDS:g} seconds."
     except FestingerError as error:
-        return f"{error.name}: {error.message} {error.hint or ''}".strip()
+        return f"{FAILED}{error.name}: {error.message} {error.hint or ''}".strip()
     size = count_tokens(result)
     return result if size <= tokens else f"{result[: len(result) * tokens // size]}… (cut)"
 

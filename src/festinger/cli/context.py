@@ -155,13 +155,13 @@ class CommandContext:
         return settings
 
     def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
-        """Configure the log: by the settings for a long-running process, warnings only for a command."""
+        """Configure the log: by the settings for a server, warnings only for a command and a chat."""
         from festinger.observability.logs import configure_logging
         from festinger.settings.tree import LogSettings
         from festinger.text.secrets import remove_secrets
 
         chosen = settings.now.log if settings else LogSettings()
-        level = chosen.level if self.door != "cli" or chosen.level == "debug" else "warning"
+        level = chosen.level if self.door not in ("cli", "chat") or chosen.level == "debug" else "warning"
         configure_logging(level=level, style=chosen.format, content=chosen.content, redact=remove_secrets)
 
     @asynccontextmanager

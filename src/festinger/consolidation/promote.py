@@ -92,7 +92,7 @@ def _plan_promotion(
 ) -> Sequence[PlannedChange]:
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
     bound = context.deps.proposals.terms(context.space).detectors.identity.threshold
-    asks = after.center > bound and context.terms.trust_level < TRUSTED
+    asks = after.center > bound and context.terms.trust_in(context.night.agent) < TRUSTED
     kind = NightItemKind.PROPOSED if asks else NightItemKind.REINFORCED
     evidence = tuple(str(each) for each in causes.sightings)
     reason = f"{causes.count} causes over {causes.days} days"

@@ -713,10 +713,10 @@ with m as (
         and m.kind in ('preference', 'procedural') order by m.agent_id desc, m.seq desc limit %(newest)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
-        and m.kind <> 'narrative' order by m.seq desc limit %(newest)s)
+        and m.kind <> 'narrative' order by m.seq desc limit %(others)s)
     union all
     (select m.* from memory m where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
-        and m.kind <> 'narrative' order by m.agent_id desc, m.seq desc limit %(newest)s)
+        and m.kind <> 'narrative' order by m.agent_id desc, m.seq desc limit %(others)s)
     ) as m
 )
 select * from (

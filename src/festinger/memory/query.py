@@ -201,13 +201,16 @@ async def page_memories(
     return kept[:most]
 
 
-async def load_heaviest(deps: MemoryDeps, scope: Scope, topic: str | None, *, limit: int) -> dict[str, list[Memory]]:
-    """Load the heaviest active memories of each section, about a topic or of the newest. Raises `StoreDown`."""
+async def load_heaviest(
+    deps: MemoryDeps, scope: Scope, topic: str | None = None, *, limit: int, known: bool = True
+) -> dict[str, list[Memory]]:
+    """Load the heaviest active memories of each section, about a topic or of the newest; with `known` also what has no
+    section of its own. Raises `StoreDown`."""
     agent: dict[str, Any] = {"space": scope.space, "agent": scope.agent, "limit": limit}
     if topic:
         rows = await deps.store.all(Q["brief_of_topic"], topic=topic, subject=subject_key(topic), **agent)
     else:
-        rows = await deps.store.all(Q["brief_of_newest"], newest=NEWEST, **agent)
+        rows = await deps.store.all(Q["brief_of_newest"], newest=NEWEST, others=NEWEST if known else 0, **agent)
     found: dict[str, list[Memory]] = {}
     for row in rows:
         found.setdefault(row["section"], []).append(memory_from_row(row))

@@ -14,6 +14,7 @@ from festinger.agent.cycle import AgentCycle, AgentDeps, ChooseModel, HearResult
 from festinger.agent.goals import list_open, list_settled
 from festinger.agent.idle import load_thoughts
 from festinger.agent.mind import IDENTITY_SECTIONS, Agent, open_agent
+from festinger.agent.readiness import is_ready
 from festinger.agent.reminders import list_reminders
 from festinger.agent.tools import OnText
 from festinger.errors import BadInput, FestingerError
@@ -110,7 +111,7 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
 async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, Any]:
     """What a mind holds: boundaries, what weighs, goals, the last conversation and cycles, its models and their cost."""
     deps, scope = app.memory.deps, Scope(space=space, agent=agent)
-    heaviest = await load_heaviest(deps, scope, None, limit=HEAVIEST)
+    heaviest = await load_heaviest(deps, scope, limit=HEAVIEST, known=False)
     caller = ModelCaller(space=space, agent=agent)
     spans = {
         "24 hours": await day_costs(app.store, space=space, now=app.tools.clock()),
@@ -131,7 +132,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
         "settled": await list_settled(deps, scope, limit=MOST_SETTLED),
         "reminders": [field_values(each) for each in await list_reminders(deps, scope)],
         "thoughts": await load_thoughts(deps, scope, limit=MOST_THOUGHTS),
-        "turns": await _load_last_turns(app, scope),
+        "turns": await load_last_turns(app, scope, limit=MOST_TURNS),
         "cycles": await list_cycles(app, scope, limit=MOST_CYCLES),
         "cost": {
             span: {
@@ -152,7 +153,7 @@ async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> s
     return model.name if model else None
 
 
-async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
+async def load_last_turns(app: App, scope: Scope, *, limit: int) -> list[dict[str, Any]]:
     """The end of the last conversation with an agent, oldest first."""
     session = await last_chat_session(app, scope)
     if session is None:
@@ -160,7 +161,7 @@ async def _load_last_turns(app: App, scope: Scope) -> list[dict[str, Any]]:
     episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)
     async with app.store.transaction() as transaction:
         turns = [turn for each in episodes for turn in await list_turns(transaction, scope.space, each.id)]
-    return [turn.as_json() for turn in turns[-MOST_TURNS:]]
+    return [turn.as_json() for turn in turns[-limit:]]
 
 
 async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limit: int) -> list[dict[str, Any]]:
@@ -182,6 +183,7 @@ async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limi
             "lessons": shown(row["corrections"]),
             "goals": shown(row["goals"]),
             "sureness": describe_confidence(row["confidence"]),
+            "tools": [each for each in row["tools"] if " " not in each],
         }
         for row in rows
     ]
@@ -208,9 +210,10 @@ async def open_mind(
         await app.afterwards.written()
         await observe_reply(app.outcomes.deps, reporter, recall, ReplyInput(text=reply, request=request))
 
+    lived = await load_run_summary(app.store, now=app.tools.clock())  # stays while this process runs
+
     async def about(here: Scope) -> Sequence[str]:
         spent = (await session_costs(app.store, space=here.space, session=here.session)).total
-        lived = await load_run_summary(app.store, now=app.tools.clock())
         cost = f"${spent.cost_usd:.2f}" if spent.cost_usd else "nothing"
         ended = f", {lived.crashes} of them after a crash" if lived.crashes else ""
         return (f"This conversation has cost {cost} so far. You were started {lived.restarts} times{ended}.",)
@@ -219,15 +222,19 @@ async def open_mind(
         found = await run_censors(app.memory.watch, here, text, on=CensorTextKind.TOOL)
         return found.guidance if found.blocked else ""
 
+    async def trust() -> int:
+        chosen = app.settings.for_space(scope.space)
+        is_held_back = chosen.agent.require_readiness and not await is_ready(app.store, scope)
+        return 0 if is_held_back else chosen.consolidation.trust_in(scope.agent)
+
     deps = AgentDeps(
         memory=app.memory.deps,
-        retrieval=app.recall.deps,
         chance=app.tools.chance,
         model=choose or model,
         recollect=notes,
         observe_reply=observe,
         about=about,
-        trust=lambda: app.settings.for_space(scope.space).consolidation.trust_level,
+        trust=trust,
         check_tool=check_tool,
         usual=app.usual_matters,
         window=lambda: app.settings.for_space(scope.space).agent.window_tokens,

@@ -83,6 +83,17 @@ TRUST_WORDS = "an origin and a number from 0 to 1 for each, such as `person 1.0,
 TRUST_ORDER = ("person", "system", "model", "tool", "document")
 
 
+LEVEL_WORDS = "agents with a level from 0 to 5 such as `ada 3`, with commas between"
+
+
+def _agent_levels(given: tuple[str, ...]) -> tuple[str, ...]:
+    for line in given:
+        name, _, level = line.rpartition(" ")
+        if not name or level not in ("0", "1", "2", "3", "4", "5"):
+            raise ValueError(f"must be {LEVEL_WORDS}")
+    return given
+
+
 def _trusts(given: tuple[str, ...]) -> tuple[str, ...]:
     read = [line.split() for line in given]
     if [words[0] for words in read if len(words) == 2] != list(TRUST_ORDER) or len(read) != len(TRUST_ORDER):
@@ -209,8 +220,23 @@ class ConsolidationSettings(SettingsSection):
         (), "Safety ceilings that stop changes from the first night on.", per_space=True
     )
     trust_level: int = setting_field(
-        2, "How far agents are trusted; from 3 on they promote to identity without asking.", per_space=True, ge=0, le=5
+        0,
+        "How far agents are trusted; from 3 on they promote to identity and do what can be undone without asking.",
+        per_space=True,
+        ge=0,
+        le=5,
     )
+    trust_of_agents: Annotated[tuple[str, ...], AfterValidator(_agent_levels)] = setting_field(
+        (),
+        "How far single agents are trusted; all others by `consolidation.trust_level`.",
+        per_space=True,
+        allowed=LEVEL_WORDS,
+    )
+
+    def trust_in(self, agent: str) -> int:
+        """The trust level of an agent, from 0 to 5; the shared memories have that of all."""
+        levels = {name: int(level) for name, _, level in (line.rpartition(" ") for line in self.trust_of_agents)}
+        return levels.get(agent, self.trust_level)
 
 
 class OutcomesSettings(SettingsSection):

@@ -289,6 +289,11 @@ class AgentSettings(SettingsSection):
         per_space=True,
     )
     tools: bool = setting_field(True, "Whether the model of `chat` may use tools, if it can.", per_space=True)
+    require_readiness: bool = setting_field(
+        False,
+        "Whether an agent does nothing outside of its own accord before a person verified all ten milestones.",
+        per_space=True,
+    )
     resident: Literal["off", "local", "on"] = setting_field(
         "local",
         "Whether agents live on inside `serve`: reminders are told when they are due, and after a chat they think a"

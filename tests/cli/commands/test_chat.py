@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import re
 import select
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     shell("learn", "The office in Lisgate opens at nine.")
     lines = [
         "When does the office in Lisgate open?", "/why 1", "/recall office in Lisgate", "/mind Lisgate", "/conflicts",
-        "/inbox", "/cost", "/readiness", "/nothing", "/why", "/help", "/quit", "never said",
+        "/inbox", "/cost", "/readiness verify 1", "/readiness verify 9", "/readiness verify", "/nothing", "/why", "/help", "/quit", "never said",
     ]  # fmt: skip
     said = shell("chat", "--new", typed="\n".join(lines))
 
@@ -48,11 +50,57 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "Nothing is in conflict." in said.out
     assert "Nothing waits for you." in said.out
     assert "No model was asked." in said.out
-    assert "A first memory was formed." in said.out
+    assert re.search(r"A first memory was formed\. +(\S{10}) +\1\n", said.out)
+    assert "This milestone is not reached yet." in said.err
+    assert "Which milestone?" in said.err
     assert "There is no command `/nothing`." in said.err
     assert "Which memory?" in said.err
     assert "/forget" in said.out
     assert "never said" not in shell("episodes", "list", "--json").out
+
+
+def test_without_an_answer_of_the_model_it_tells_what_it_remembers_and_the_command_fails(shell: Shell):
+    shell("learn", "I live in Lisgate.")
+    once = shell("chat", "--new", "--once", "Where do I live?", FESTINGER_LLM__CHAT="scripted:")
+    piped = shell("chat", typed="Where do I live?\n/help\n", FESTINGER_LLM__CHAT="scripted:")
+    empty = shell("chat", "--once", " ")
+
+    assert once.code != 0
+    assert once.out == "This is what I remember:\n- I live in Lisgate.\n"
+    assert (piped.code, "/forget" in piped.out) == (0, True)
+    assert "There is nothing to say." in empty.err
+
+
+def test_what_was_said_before_the_plug_is_pulled_is_known_each_once(shell: Shell, database_url: str):
+    names = ["Pepper", "Ingrid", "Tom", "Ola", "Marta", "Cleo", "Dan", "Ann", "Ben"]
+    things = ["dog", "sister", "cat", "boss", "teacher", "boat", "brother", "aunt", "car"]
+    said = [f"My {thing} is called {name}.\n" for thing, name in zip(things, names, strict=True)]
+    running = shell.process("chat", "--new", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert running.stdin is not None
+    assert running.stdout is not None
+    try:
+        for text in said[:7]:
+            running.stdin.write(text)
+            running.stdin.flush()
+            assert running.stdout.readline() == "I will remember that.\n"
+        running.stdin.write("".join(said[7:]))
+        running.stdin.flush()
+    finally:
+        running.kill()
+        running.communicate()
+    with psycopg.connect(database_url) as database:
+        # Waits until the server has noticed that the process is gone.
+        database.execute("select pg_advisory_lock(hashtextextended('festinger mind main/default', 0))")
+    after = shell("chat", "--once", "What is my brother called?")
+    with psycopg.connect(database_url) as database:
+        known = database.execute("select content from memory order by seq").fetchall()
+        turns = database.execute("select content from episode_turn where role = 'user' order by at").fetchall()
+
+    contents = [content for (content,) in known]
+    assert contents[:7] == [text.strip(".\n") for text in said[:7]]
+    assert len(contents) == len(set(contents))
+    assert len(turns) == len(set(turns))
+    assert (after.code, "- My brother is called Dan\n" in after.out) == (0, True)
 
 
 def test_goals_are_told_listed_added_and_settled(shell: Shell):
@@ -197,6 +245,8 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
         meanwhile = read_until(ours, "call Ada", ">")
         os.write(ours, b"Where do I live?\r")
         reply = read_until(ours, "/why 1", ">")
+        os.write(ours, b"half a sentence\x03")
+        read_until(ours, "half a sentence", ">")
         os.write(ours, b"\x04")
         assert running.wait(timeout=PATIENCE_S) == 0
     finally:

@@ -55,6 +55,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
         page = await ann.get(asked.headers["location"])
         await ann.press(await ann.get(PAGE), "Say it", text="Remind me in 2 hours to call Bob.", new="")
         ready = await ann.get(f"{PAGE}?readiness=yes")
+        verified = await ann.get((await ann.press(ready, "Verify")).headers["location"])
+        doubted = await ann.get((await ann.press(verified, "Take back")).headers["location"])
         other = await ann.get("/admin/mind")
         twin = (await ann.get(f"{PAGE}.json")).json
 
@@ -69,8 +71,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
     assert [each["message"] for each in twin["cycles"]][1:] == ["Where do I live?", "I live in Lisgate."]
     come = " ".join("".join(read(ready.text).words).split())
     assert "A first memory was formed.reached 20" in come
-    assert "It spoke of a thought of its own about a goal.not yet" in come
-    assert "It decided by itself, in line with its values.not possible yet: It does nothing" in come
+    assert "out of a thought about what matters.not yet" in come
+    assert [page.text.count(", verified 20") for page in (ready, verified, doubted)] == [0, 1, 0]
     assert "call Bobdue" in come
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 100
 LOOK_SECONDS = 5.0
 """How often it is looked whether a reminder is due while the person is at the prompt."""
+LAST_SAID = 100
+"""Turns of the last conversation whose words the arrow keys bring back."""
 NIGHT_LINES = 3
 """Lines of the last night's report that the first screen has; `festinger nights` has all."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
@@ -63,11 +65,14 @@ async def chat(
 
     if once is not None and script is not None:
         raise BadInput("Give `--once` or `--script`, not both.")
+    if once is not None and not once.strip():
+        raise BadInput("There is nothing to say.", hint="Give `--once` a message.")
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(
             context.with_flags({}, door="chat").app(start=StartOptions(providers=True, workers=True))
         )
         talk = await _open(stack, context, app, new=new)
+        talk.is_single = once is not None
         if start is not None:
             from festinger.agent.start import learn_start
 
@@ -77,8 +82,9 @@ async def chat(
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
             context.say("\n".join(await _first_screen(talk)))
+            talk.has_named_model = True
             app.background.start(_tell_reminders(talk))
-        async for line in _lines(once, script, is_live=is_live):
+        async for line in _lines(once, script, said=await _last_said(talk) if is_live else None):
             if line.strip() and not await talk.answer(line.strip()):
                 return
 
@@ -96,28 +102,44 @@ async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, n
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
 
 
-async def _lines(once: str | None, script: Path | None, *, is_live: bool) -> AsyncIterator[str]:
-    """The messages: one, those of a file, those of a pipe, or what a person types."""
+async def _lines(once: str | None, script: Path | None, *, said: list[str] | None) -> AsyncIterator[str]:
+    """The messages: one, those of a file, those of a pipe, or what a person types, who `said` this before."""
     if once is not None:
         yield once
     elif script is not None:
         for line in _read_lines(script):
             yield line
-    elif not is_live:
+    elif said is None:
         while line := await asyncio.to_thread(sys.stdin.readline):
             yield line
     else:
         from prompt_toolkit import PromptSession
+        from prompt_toolkit.completion import WordCompleter
+        from prompt_toolkit.history import InMemoryHistory
         from prompt_toolkit.patch_stdout import patch_stdout
 
-        session: PromptSession[str] = PromptSession()
+        commands = WordCompleter([f"/{name}" for name in COMMANDS], sentence=True)
+        session: PromptSession[str] = PromptSession(
+            history=InMemoryHistory(said), completer=commands, complete_while_typing=False
+        )
         while True:
             try:
                 with patch_stdout():  # what is told meanwhile goes above the prompt
                     line = await session.prompt_async("> ")
                 yield line
-            except (EOFError, KeyboardInterrupt):
+            except KeyboardInterrupt:
+                if not session.default_buffer.text:  # the first one only throws away what was typed
+                    return
+            except EOFError:
                 return
+
+
+async def _last_said(talk: "ChatTerminal") -> list[str]:
+    """What the person said last, oldest first; nothing is kept outside the memory, where it can be forgotten."""
+    from festinger.services.agent import load_last_turns
+
+    turns = await load_last_turns(talk.app, talk.mind.scope, limit=LAST_SAID)
+    return [turn["content"] for turn in turns if turn["role"] == "user" and "\n" not in turn["content"]]
 
 
 def _read_lines(file: Path) -> list[str]:
@@ -138,6 +160,10 @@ class ChatTerminal:
     shown: tuple[str, ...] = field(default=())
     """Notes of the last reply, for `/why`."""
     is_answering: bool = False
+    has_named_model: bool = False
+    """Whether the person was told which model answers."""
+    is_single: bool = False
+    """Whether this is the only message, so that an error ends the command."""
 
     async def answer(self, line: str) -> bool:
         """Answer a line; false where the person ends the chat."""
@@ -147,6 +173,8 @@ class ChatTerminal:
                 return await self._command(line)
             await self._say(line)
         except FestingerError as error:
+            if self.is_single:
+                raise
             self.context.tell(error)
         finally:
             self.is_answering = False
@@ -156,7 +184,14 @@ class ChatTerminal:
         heard = await self.mind.hear(text)
         for due in heard.due:
             self.print_piece(f"Reminder of {due}\n")
-        cycle = await self._stoppable(self.mind.step(self.print_piece))
+        try:
+            cycle = await self._stoppable(self.mind.step(self.print_piece))
+        except FestingerError:  # while the model is away, the memory answers
+            from festinger.agent.cycle import answer_from_memory
+
+            told = answer_from_memory(text, self.mind.notes, has_learned=bool(heard.learned))
+            self.print_piece(f"{told}\n")
+            raise
         if cycle is None:
             return
         self.shown = tuple(cycle.injected)
@@ -196,8 +231,11 @@ class ChatTerminal:
         if count := len(cycle.injected):
             disputed = cycle.notes.count("(disputed)")
             told.append(f"{_count(count, 'note')}{f', {disputed} disputed' if disputed else ''}: /why 1")
+        goals = {step.memory.id for step in heard.goals}
         stored = [
-            each for each in heard.learned if each.memory is not None and each.action not in ("confirmed", "echoed")
+            each
+            for each in heard.learned
+            if each.memory is not None and each.action not in ("confirmed", "echoed") and each.memory.id not in goals
         ]
         if stored:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
@@ -206,7 +244,7 @@ class ChatTerminal:
         told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
         if used := [each for each in cycle.tools if " " not in each]:
             told.append(f"used {', '.join(dict.fromkeys(used))}")
-        if cycle.action == "remembered" and self.mind.cycles == 1:
+        if cycle.action == "remembered" and self.mind.cycles == 1 and not self.has_named_model:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
@@ -357,12 +395,21 @@ async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(("when", "about", "thought"), rows, nothing="It had no thoughts of its own yet.")
 
 
-async def _readiness(talk: ChatTerminal, _rest: str) -> None:
-    from festinger.agent.readiness import load_readiness
+async def _readiness(talk: ChatTerminal, rest: str) -> None:
+    """List the milestones, or verify one by its number."""
+    from festinger.agent.readiness import MILESTONES, load_readiness, verify_milestone
 
-    found = await load_readiness(talk.app.store, talk.mind.scope)
-    rows = [(each["what"], str(each["reached_at"] or "")[:10] or each["not_built"] or "Not yet.") for each in found]
-    talk.print_rows(("milestone", "reached"), rows, nothing="")
+    store, scope, (do, _, what) = talk.app.store, talk.mind.scope, rest.partition(" ")
+    if do and (do not in ("verify", "doubt") or not what.isdigit() or not 1 <= int(what) <= len(MILESTONES)):
+        raise BadInput("Which milestone?", hint="`/readiness` lists them; `/readiness verify 1`, `/readiness doubt 1`.")
+    if do:
+        name, clock = list(MILESTONES)[int(what) - 1], talk.app.tools.clock
+        await verify_milestone(store, scope, name, by=scope.session, clock=clock, verified=do == "verify")
+    rows = [
+        (number, each["what"], str(each["reached_at"] or "Not yet.")[:10], str(each["verified_at"] or "")[:10])
+        for number, each in enumerate(await load_readiness(store, scope), start=1)
+    ]
+    talk.print_rows(("", "milestone", "reached", "verified"), rows, nothing="")
 
 
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
@@ -376,7 +423,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
     "inbox": ("What waits for you.", _inbox),
     "cost": ("What the models cost.", _cost),
     "thoughts": ("What the agent thought while nobody talked with it.", _thoughts),
-    "readiness": ("How far the agent has come: ten milestones.", _readiness),
+    "readiness": ("How far the agent has come: /readiness; /readiness verify 1 confirms a milestone.", _readiness),
     "help": ("This list; /quit ends the chat.", _help),
 }
 """What can be asked without a model."""
@@ -394,12 +441,13 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
     brief = await talk.memory.brief()
-    known = _count(len(brief.notes) + brief.omitted, "thing")
+    count = len(brief.notes) + brief.omitted
+    known = f"remembers {_count(count, 'thing')} about you and your work" if count else "knows nothing about you yet"
     before = await last_chat_session(app, scope)
     episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1) if before else []
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
     due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]
-    who = f"{scope.agent} remembers {known} about you and your work. What you write is kept; thoughts are logged."
+    who = f"{scope.agent} {known}. What you write is kept; thoughts are logged."
     lines = [*due, who]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")

@@ -38,7 +38,7 @@ from festinger.memory.learn.statement import redact_input
 from festinger.memory.model import Memory, memory_from_row
 from festinger.records import parse_choice, record_json
 from festinger.settings.beliefs import EpisodesSettings
-from festinger.store.pool import Transaction
+from festinger.store.pool import Store, Transaction
 from festinger.store.queries import queries_of
 from festinger.store.repositories.exchanges import StoredMessage, load_messages, load_notes_of_sessions
 from festinger.text.overlap import build_all_shingles, remove_copies, remove_echoes
@@ -109,16 +109,17 @@ async def append_turn(
         surfaced=tuple(surfaced),
     )
     async with deps.store.transaction() as transaction:
-        return await append_turn_in_transaction(deps, transaction, scope, turn)
+        return await append_turn_in_transaction(deps, transaction, scope, turn, is_new=turn_id is None)
 
 
 async def append_turn_in_transaction(
-    deps: MemoryDeps, transaction: Transaction, scope: Scope, message: TurnInput
+    deps: MemoryDeps, transaction: Transaction, scope: Scope, message: TurnInput, *, is_new: bool = False
 ) -> AppendResult:
-    """Append a turn in the caller's transaction."""
+    """Append a turn in the caller's transaction; unless its id `is_new`, one that is stored already stays as it is."""
     _check_session(scope)
     _check_words(message.content)
-    for row in await transaction.all(Q["known_turns"], space=scope.space, turns=[message.turn_id]):
+    known = [] if is_new else await transaction.all(Q["known_turns"], space=scope.space, turns=[message.turn_id])
+    for row in known:
         return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
     [done] = await _append_turns(deps, transaction, scope.space, [(scope, message)])
     return done
@@ -134,8 +135,11 @@ async def _append_turns(
         Q["lock_open_episodes"], space=space, agents=[scope.agent for scope in scopes], sessions=sessions
     )
     found = {(episode.agent_id, episode.session_id): episode for episode in map(episode_from_row, open_)}
-    notes = await load_notes_of_sessions(transaction, space, sessions)
-    brought = await _load_brought_up(transaction, space, turns, [episode.id for episode in found.values()])
+    notes: defaultdict[str, list[str]] = defaultdict(list)
+    brought: defaultdict[UUID, list[str]] = defaultdict(list)
+    if any(turn.role is TurnRole.USER for _, turn in turns):  # only what a client sends can be text of ours
+        notes = await load_notes_of_sessions(transaction, space, sessions)
+        brought = await _load_brought_up(transaction, space, turns, [episode.id for episode in found.values()])
     rows: list[tuple[UUID, EpisodeTurn]] = []
     results: list[AppendResult] = []
     for scope, turn in turns:
@@ -522,7 +526,7 @@ async def load_episode_details(deps: MemoryDeps, space: SpaceId, episode: UUID) 
         )
 
 
-async def list_turns(transaction: Transaction, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
+async def list_turns(transaction: Transaction | Store, space: SpaceId, episode: UUID) -> tuple[EpisodeTurn, ...]:
     """List the turns of an episode in order."""
     return tuple(map(turn_from_row, await transaction.all(Q["turns_of"], space=space, episode=episode)))
 

@@ -12,7 +12,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from festinger.agent.goals import GoalState, GoalStep, add_goal, reopen_goal, settle_goal
-from festinger.agent.readiness import load_readiness
+from festinger.agent.readiness import load_readiness, verify_milestone
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import AgentId, Scope
 from festinger.services.agent import choose_conversation, describe_mind, list_cycles, say
@@ -48,6 +48,12 @@ class GoalRequest(ApiInput):
     id: UUID | None = None
 
 
+class MilestoneRequest(ApiInput):
+    name: str
+    verified: bool = True
+    """Whether it is reached in the eyes of a person; false takes that back."""
+
+
 def named_agent(call: AdminCall) -> AgentId:
     """The agent in the path; for a caller with the view of an agent any other counts as not found."""
     named, own = str(call.request.path_params["agent"]), viewer_of(call)
@@ -72,6 +78,18 @@ async def show_cycles(call: AdminCall) -> Response:
 async def show_readiness(call: AdminCall) -> Response:
     found = await load_readiness(call.app.store, Scope(space=call.space, agent=named_agent(call)))
     return json_response({"milestones": found})
+
+
+@ROUTES.add("POST", f"{AGENTS}/readiness", AccessScope.REVIEW)
+async def change_readiness(call: AdminCall) -> Response:
+    await apply_milestone(call, await call.body(MilestoneRequest))
+    return await show_readiness(call)
+
+
+async def apply_milestone(call: AdminCall, asked: MilestoneRequest) -> None:
+    """Note what a person says of a milestone. Raises `BadInput`."""
+    scope, clock = Scope(space=call.space, agent=named_agent(call)), call.app.tools.clock
+    await verify_milestone(call.app.store, scope, asked.name, by=call.by, clock=clock, verified=asked.verified)
 
 
 @ROUTES.add("POST", f"{AGENTS}/say", AccessScope.REVIEW)

@@ -11,7 +11,7 @@ from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, AgentId, Scope
 from festinger.memory.query import list_owners
 from festinger.services.agent import choose_conversation, describe_mind, say
-from festinger.web.api.agents import GoalRequest, apply_goal, named_agent
+from festinger.web.api.agents import GoalRequest, MilestoneRequest, apply_goal, apply_milestone, named_agent
 from festinger.web.auth import AccessScope
 from festinger.web.pages.changes import load_done
 from festinger.web.render import add_page, redirect_to
@@ -58,3 +58,11 @@ async def submit_goal(call: AdminCall) -> Response:
     step = await apply_goal(call, asked)
     done = {"done": str(step.change)} if step.change else {}
     return redirect_to(call, f"{MIND}/{quote(named_agent(call), safe='')}", **done)
+
+
+@ROUTES.add("POST", f"{MIND}/{{agent:path}}/milestone", AccessScope.REVIEW, page=True)
+async def submit_milestone(call: AdminCall) -> Response:
+    form = await call.form()
+    asked = MilestoneRequest(name=form.get("name", ""), verified=form.get("verified") == "yes")
+    await apply_milestone(call, asked)
+    return redirect_to(call, f"{MIND}/{quote(named_agent(call), safe='')}", readiness="yes")
