@@ -75,6 +75,11 @@ class ArmHits:
     named: frozenset[UUID] = frozenset()
     """Texts with an identifier of which the cue names a part."""
 
+    @property
+    def turns(self) -> set[int]:
+        """The numbers of the turns among them: looking up a UUID takes ten times as long as its number."""
+        return {ref.int for ref, source in self.types.items() if source == TURN}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CueLookup:
@@ -189,7 +194,8 @@ async def search_arms(
     for row in rows:
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
-    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
+    if named or called:
+        arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
     return ArmHits(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
 
 
@@ -288,8 +294,9 @@ async def fetch_candidates(
     seeds: Sequence[UUID] = (),
 ) -> list[RecallCandidate]:
     """Load everything known about the hits, and about what the seeds among them lead to."""
-    refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
-    turns = [ref for ref in refs if found.types[ref] == TURN]
+    refs = {ref.int: ref for each in found.arms.values() for ref in each}
+    said = found.turns
+    turns = [ref for number, ref in refs.items() if number in said]
     is_narrowed = not is_plain(query, read.asked.cue)
     needed = {"turns": bool(turns), "named": bool(found.named), "narrowed": is_narrowed}
     rows = await transaction.all(
@@ -297,7 +304,7 @@ async def fetch_candidates(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
         space=scope.space,
-        memories=uuid_array([ref for ref in refs if found.types[ref] == MEMORY]),
+        memories=uuid_array([ref for number, ref in refs.items() if number not in said]),
         turns=uuid_array(turns),
         terms=list(read.asked.terms),
         probe=to_halfvec(probe.vector) if probe else None,
@@ -453,12 +460,13 @@ async def _search_without(
 
 def select_seeds(found: ArmHits, query: RecallQuery, *, k: int) -> dict[UUID, float]:
     """Return what is in mind: what the caller names, and the best memories found, weighted by rank."""
-    places: dict[UUID, list[int]] = {}
+    places: dict[int, list[int]] = {}
+    turns = found.turns
     for refs in found.arms.values():
-        for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
-            places.setdefault(ref, []).append(place)
-    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), ref) for ref, stood in places.items())
-    best = {ref: -score for score, ref in nsmallest(MOST_SEEDS, scored)}
+        for place, number in enumerate((ref.int for ref in refs if ref.int not in turns), 1):
+            places.setdefault(number, []).append(place)
+    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), number) for number, stood in places.items())
+    best = {UUID(int=number): -score for score, number in nsmallest(MOST_SEEDS, scored)}
     return {**best, **dict.fromkeys(query.active, 1.0)}
 
 
@@ -466,7 +474,7 @@ def _drop_weak_associations(
     candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], query: RecallQuery
 ) -> list[RecallCandidate]:
     """Drop what was only passed on the way and is too weakly associated."""
-    searched_for = {ref for refs in found.arms.values() for ref in refs}
-    only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
+    searched_for = {ref.int for refs in found.arms.values() for ref in refs}
+    only_reached = {ref: way for ref, way in reached.items() if ref.int not in searched_for}
     kept = top_associations(only_reached)
-    return [each for each in candidates if each.ref in searched_for or each.ref in kept]
+    return [each for each in candidates if each.ref.int in searched_for or each.ref in kept]

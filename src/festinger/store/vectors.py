@@ -122,7 +122,7 @@ async def ensure_index(
         # An unfinished earlier build is in the way of this one.
         await connection.execute(_placed(Q["drop_vector_index"], index=index).encode())
         query = Q["create_vector_index" if purpose is None else "create_purpose_index"]
-        names = {"index": index, "table": table} | ({} if purpose else {"column": column})
+        names: dict[str, Any] = {"index": index, "table": table} | ({} if purpose else {"column": column})
         await connection.execute(Q["make_room_for_index"].sql)
         await connection.execute(_placed(query, model=model, purpose=purpose, **names).encode())
         log.info("vector index built", table=table, model=model.name)
