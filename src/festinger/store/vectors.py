@@ -84,14 +84,20 @@ async def find_nearest(transaction: Transaction, query: Query, probe: QueryVecto
 
 
 async def find_nearest_each(
-    transaction: Transaction, query: Query, *, probes: Mapping[str, Sequence[QueryVector]], **parameters: Any
+    transaction: Transaction,
+    query: Query,
+    *,
+    probes: Mapping[str, Sequence[QueryVector]],
+    near: int = NEAR,
+    **parameters: Any,
 ) -> list[DictRow]:
-    """Search with many vectors of one model at once; the query names their lists by the keys of `probes`."""
+    """Search with many vectors of one model at once for the `near` nearest of each; the query names their lists by the
+    keys of `probes`."""
     models = {probe.model for many in probes.values() for probe in many}
     if len(models) != 1:
         raise ValueError(f"query `{query.name}` of `{query.room}` compares vectors of {len(models)} models")
     vectors = {name: [probe.vector for probe in many] for name, many in probes.items()}
-    return await transaction.all(bind_model(query, *models), **vectors, **parameters)
+    return await transaction.all(bind_model(query, *models, near=near), **vectors, **parameters)
 
 
 def index_name(table: str, model: VectorModel) -> str:
