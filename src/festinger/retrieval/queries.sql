@@ -158,7 +158,7 @@ select 'planned' as arm, set_config('plan_cache_mode', %(then)s, true) as type, 
 -- when: memories_whole
 union all
 select 'vector', 'memory', near.id, -near.far from (
-    select e.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    select e.id, (v.embedding <=> %(probe)s::halfvec) + 0 as far
     from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
     order by far, e.id limit {near}
@@ -168,7 +168,7 @@ select 'vector', 'memory', near.id, -near.far from (
 union all
 select 'indexed', 'memory', near.id, -near.far from (
     select e.id, ranked.far from (
-        select v.memory_id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from memory_vector v
+        select v.memory_id, (v.embedding <=> %(probe)s::halfvec) + 0 as far from memory_vector v
         where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
         order by far, v.memory_id limit 4 * {near}
     ) as ranked join eligible e on e.space_id = %(space)s and e.id = ranked.memory_id
@@ -185,7 +185,7 @@ select 'indexed', 'memory', near.id, -near.far from (
 -- when: memories_counted
 union all
 select 'vector', 'memory', near.id, -near.far from (
-    select l.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    select l.id, (v.embedding <=> %(probe)s::halfvec) + 0 as far
     from left_memories l join memory_vector v on v.space_id = l.space_id and v.memory_id = l.id
     where (select count(*) from left_memories) <= %(few)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
@@ -201,7 +201,7 @@ select 'indexed', 'memory', near.id, -near.far from (
 -- when: turns_whole
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
-    select s.turn_id, (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from said s
+    select s.turn_id, (s.embedding <=> %(probe)s::halfvec) + 0 as far from said s
     where s.model = {model}
     order by far, s.turn_id limit 2 * {near}
 ) as near group by near.turn_id
@@ -216,7 +216,7 @@ select 'vector', 'turn', near.turn_id, -min(near.far) from (
 -- when: turns_counted
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
-    select l.turn_id, (l.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from left_parts l
+    select l.turn_id, (l.embedding <=> %(probe)s::halfvec) + 0 as far from left_parts l
     where (select count(*) from left_parts) <= %(few)s
     order by far, l.turn_id limit 2 * {near}
 ) as near group by near.turn_id
