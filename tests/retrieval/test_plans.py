@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.plans import most_read
+from tests.plans import most_read, most_read_by_kept_plan
 from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
@@ -18,6 +18,8 @@ FEW = 500
 """Vectors up to which a search by meaning reads all; a space with more is searched by the index."""
 READS_ALL = frozenset({"memories_whole", "memories_ranked", "turns_whole"})
 """Ways that are chosen for few vectors only."""
+NARROWED = frozenset({"narrowed", "memories_counted", "turns_counted", "memories_dated", "turns_dated"})
+"""Ways that are planned for each cue."""
 MOST_READ = 2 * RetrievalSettings().words_pool + 4 * LOOKED_AT
 """Rows that one way may read: what it looks at closely, and a little more."""
 
@@ -68,8 +70,12 @@ async def test_no_way_of_searching_reads_much_more_than_it_gives(
     asked = [await searched(mind, cue, monkeypatch) | {"few": FEW} for cue in cues]
 
     read = {
-        part: max([await count_read(store, part, each) for each in asked])
+        part: max([await count_read(store, {part, "narrowed"}, each) for each in asked])
         for part in sorted(Q["candidates"].choices - READS_ALL)
+    }
+    read |= {
+        f"{part} by a kept plan": max([await count_read(store, {part}, each) for each in asked])
+        for part in sorted(Q["candidates"].choices - READS_ALL - NARROWED)
     }
 
     assert {part: count for part, count in read.items() if count > MOST_READ} == {}
@@ -92,9 +98,11 @@ async def searched(mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch) ->
     return found
 
 
-async def count_read(store: Store, part: str, asked: dict[str, Any]) -> int:
-    """The rows that the busiest scan of one way of searching reads."""
-    query = bind_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL)
+async def count_read(store: Store, parts: set[str], asked: dict[str, Any]) -> int:
+    """The rows that the busiest scan of some ways of searching reads; without filters, by the plan that is kept."""
+    query = bind_model(Q["candidates"], MODEL if asked["probe"] is not None else NO_MODEL).only(frozenset(parts))
     async with store.transaction() as transaction:
         await transaction.connection.execute(b"set local hnsw.ef_search = 200")
-        return await most_read(transaction, query.only(frozenset({part})).sql, asked)
+        if "narrowed" in parts:
+            return await most_read(transaction, query.sql, asked)
+        return await most_read_by_kept_plan(transaction, query, asked)

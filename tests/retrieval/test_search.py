@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
@@ -23,8 +23,16 @@ from festinger.retrieval.candidate import decode_vectors
 from festinger.retrieval.deps import CorpusSize
 from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.score import ScoringContext
-from festinger.retrieval.search import RANKED_FROM, CueLookup, CueVector, choose_query_parts, look_up_cue, search_arms
-from festinger.store.pool import Store
+from festinger.retrieval.search import (
+    RANKED_FROM,
+    CueLookup,
+    CueVector,
+    choose_plan,
+    choose_query_parts,
+    look_up_cue,
+    search_arms,
+)
+from festinger.store.pool import PlanMode, Store
 from festinger.store.vectors import VectorModel, ensure_index, to_halfvec
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
@@ -345,14 +353,41 @@ def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces:
 
 
 @pytest.mark.parametrize(
+    ("cue", "asked", "plan"),
+    [
+        ("kiln", {}, PlanMode.KEPT),
+        ("kiln -cold", {}, PlanMode.ANEW),
+        ('the "old kiln"', {}, PlanMode.ANEW),
+        ("the kiln last week", {}, PlanMode.ANEW),
+        ("kiln", {"tags": ["rare"]}, PlanMode.ANEW),
+        ("kiln", {"exclude": [uuid4()]}, PlanMode.ANEW),
+    ],
+    ids=["plain", "a word less", "a phrase", "a time", "a tag", "one less"],
+)
+def test_a_search_without_filters_keeps_its_plan(cue: str, asked: dict[str, Any], plan: PlanMode):
+    query, read = parse_recall_query(cue, now=EPOCH, **asked), parse_cue(cue, now=EPOCH)
+
+    assert choose_plan(query, read, None, few=10) is plan
+
+
+def test_the_memories_of_one_agent_among_many_are_planned_for_each_search():
+    query, cue = parse_recall_query("kiln", now=EPOCH), parse_cue("kiln", now=EPOCH)
+    crowded = CorpusSize(memories=RANKED_FROM, vectors=2 * RANKED_FROM, seen=RANKED_FROM, parts=0, at=0.0)
+
+    assert choose_plan(query, cue, crowded, few=RANKED_FROM) is PlanMode.ANEW
+    assert choose_plan(query, cue, crowded, few=RANKED_FROM - 1) is PlanMode.KEPT
+    assert choose_plan(query, cue, replace(crowded, vectors=RANKED_FROM), few=RANKED_FROM) is PlanMode.KEPT
+
+
+@pytest.mark.parametrize(
     ("seen", "parts", "asked", "chosen"),
     [
         (10, 11, {}, {"memories_whole", "turns_indexed"}),
         (11, 10, {}, {"memories_indexed", "turns_whole"}),
-        (11, 11, {"origins": ["person"]}, {"memories_counted", "turns_counted"}),
-        (11, 11, {"kinds": ["fact"]}, {"memories_counted"}),
-        (11, 11, {"kinds": ["turn"], "since": EPOCH}, {"turns_counted"}),
-        (10, 10, {"tags": ["rare"]}, {"memories_whole"}),
+        (11, 11, {"origins": ["person"]}, {"memories_counted", "turns_counted", "narrowed"}),
+        (11, 11, {"kinds": ["fact"]}, {"memories_counted", "narrowed"}),
+        (11, 11, {"kinds": ["turn"], "since": EPOCH}, {"turns_counted", "narrowed"}),
+        (10, 10, {"tags": ["rare"]}, {"memories_whole", "narrowed"}),
     ],
     ids=["few memories", "few parts", "an origin", "a kind", "turns since", "few of them"],
 )

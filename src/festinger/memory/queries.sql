@@ -33,7 +33,7 @@ order by (v.embedding::halfvec({dims}) <=> a.probe)
 -- when: whole
     + 0
 -- end
-limit %(limit)s
+limit {near}
 
 -- part: related
 -- Of the same subject, or of one attribute of it, as the caller says; those that stand come first, so that nobody hides

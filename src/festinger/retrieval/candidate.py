@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.memory.confidence import Weight, decay_weight, idle_days
+from festinger.memory.confidence import Weight, decay_weight
 from festinger.retrieval.bm25 import TermMatches, build_term_matches
 from festinger.settings.beliefs import RetrievalSettings
 
@@ -230,9 +230,11 @@ def _fade_weight(row: Mapping[str, Any], weight: Weight, *, now: datetime) -> We
     """Return the faded weight; turns have none that could fade."""
     if row["type"] == TURN:
         return weight
-    read, confirmed = row["last_accessed"], row["last_confirmed"]
-    idle = idle_days((row["learned_at"], read, confirmed) if read or confirmed else (row["learned_at"],), now=now)
-    return decay_weight(weight, idle_days=idle, reads=row["access_count"], immutable=row["immutable"])
+    latest, read, confirmed = row["learned_at"], row["last_accessed"], row["last_confirmed"]
+    if read or confirmed:
+        latest = max(filter(None, (latest, read, confirmed)))
+    days = (now - latest).total_seconds() / DAY_SECONDS
+    return decay_weight(weight, idle_days=days, reads=row["access_count"], immutable=row["immutable"])
 
 
 def _outcomes_from_row(row: Mapping[str, Any]) -> tuple[CueOutcome, ...]:
@@ -245,9 +247,13 @@ def _outcomes_from_row(row: Mapping[str, Any]) -> tuple[CueOutcome, ...]:
     )
 
 
+_HALVES = np.arange(1 << 16, dtype=np.uint16).view(">f2").astype(np.float32)
+"""Every number of 16 bits as the database sends it: looking them up takes a quarter of the time of converting them."""
+
+
 def decode_vectors(packed: Sequence[bytes | None]) -> list[Vector | None]:
     """Decode the vectors of one model as the database sends them, in one pass."""
     known = [each[VECTOR_HEADER:] for each in packed if each is not None]
-    matrix = np.frombuffer(b"".join(known), dtype=">f2").astype(np.float32).reshape(max(1, len(known)), -1)
+    matrix = _HALVES[np.frombuffer(b"".join(known), dtype=np.uint16)].reshape(max(1, len(known)), -1)
     vectors = iter(matrix)
     return [None if each is None else next(vectors) for each in packed]

@@ -63,6 +63,7 @@ and (m.status = any(%(statuses)s) or (%(disputing)s and m.status = 'held' and m.
      join memory o on o.space_id = l.space_id and o.id = l.to_id and o.status = 'active'
      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'contradicts' and l.undone_at is null)))
 and %(with_memories)s
+-- when: narrowed
 and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
 and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
 and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %(until)s)
@@ -80,6 +81,7 @@ and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or '
       order by c.at desc, c.id desc limit 1), 'active'))
 and (%(valid_at)s::timestamptz is null or ((m.valid_from is null or m.valid_from <= %(valid_at)s)
      and (m.valid_to is null or m.valid_to > %(valid_at)s)))
+-- end
 
 -- part: nearest_memories
 -- Eligible memories by the index of their model. The index knows nobody's filters and goes on until enough were met.
@@ -90,7 +92,7 @@ where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
 -- part: nearest_parts
 -- Parts of what was said by the index of their model.
 select s.turn_id, s.embedding::halfvec({dims}) <=> %(probe)s::halfvec as far from said s
-where s.model = {model}
+where s.space_id = %(space)s and s.model = {model}
 
 -- name: candidates
 -- What each way of searching finds: by meaning, by words, by time, by a tag, by a piece of an identifier; only the
@@ -99,33 +101,38 @@ where s.model = {model}
 -- asked of the nearest alone, and where a filter may leave few of many, it is looked how many are left. Each says how
 -- good it is in its way, where that is known here.
 with eligible as not materialized (
+    -- `is true` keeps the server from reading a whole space beside a few rare words. Ways that go by the space name it.
     select m.space_id, m.id, m.content_tsv, m.tags_tsv, coalesce(m.event_time, m.created_at) as happened from memory m
-    where m.space_id = %(space)s and
+    where (m.space_id = %(space)s) is true and
       -- use: seen_memories
+      -- when: narrowed
       and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
+      -- end
 ), said as not materialized (
     select t.space_id, t.turn_id, t.part, t.content_tsv, t.len, t.at, t.embedding, t.model from turn_index t
-    where t.space_id = %(space)s and t.agent_id = %(agent)s and %(with_turns)s
+    where (t.space_id = %(space)s) is true and t.agent_id = %(agent)s and %(with_turns)s
+      and (%(open_episode)s::uuid is null or t.episode_id <> %(open_episode)s)
+      -- when: narrowed
       and (%(since)s::timestamptz is null or t.at >= %(since)s)
       and (%(until)s::timestamptz is null or t.at <= %(until)s)
       and (%(origins)s::text[] is null or t.origin = any(%(origins)s))
       and (%(exclude)s::uuid[] is null or t.turn_id <> all(%(exclude)s))
       and (%(as_of)s::timestamptz is null or t.at <= %(as_of)s)
-      and (%(open_episode)s::uuid is null or t.episode_id <> %(open_episode)s)
       and (%(must)s::text is null or exists (
           select 1 from turn_index w where w.space_id = %(space)s and w.turn_id = t.turn_id and w.part = 0
             and w.content_tsv @@ %(must)s::tsquery))
+      -- end
 ), asked as materialized (
     -- Read once: a plan that is kept would read the queries anew for every row.
     select * from unnest(%(queries)s::tsquery[], %(memory_idf)s::double precision[], %(turn_idf)s::double precision[])
         as w (q, memory_idf, turn_idf)
 -- when: memories_counted
 ), left_memories as materialized (
-    select e.space_id, e.id from eligible e limit %(few)s + 1
+    select e.space_id, e.id from eligible e where e.space_id = %(space)s limit %(few)s + 1
 -- end
 -- when: turns_counted
 ), left_parts as materialized (
-    select s.turn_id, s.embedding from said s where s.model = {model} limit %(few)s + 1
+    select s.turn_id, s.embedding from said s where s.space_id = %(space)s and s.model = {model} limit %(few)s + 1
 -- end
 -- when: memories_called
 ), bearers as materialized (
@@ -151,73 +158,73 @@ select 'planned' as arm, set_config('plan_cache_mode', %(then)s, true) as type, 
 -- when: memories_whole
 union all
 select 'vector', 'memory', near.id, -near.far from (
-    select e.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    select e.id, (v.embedding <=> %(probe)s::halfvec) + 0 as far
     from memory_vector v join eligible e on e.space_id = v.space_id and e.id = v.memory_id
     where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by far, e.id limit %(near)s
+    order by far, e.id limit {near}
 ) as near
 -- end
 -- when: memories_ranked
 union all
 select 'indexed', 'memory', near.id, -near.far from (
     select e.id, ranked.far from (
-        select v.memory_id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from memory_vector v
+        select v.memory_id, (v.embedding <=> %(probe)s::halfvec) + 0 as far from memory_vector v
         where v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-        order by far, v.memory_id limit 4 * %(near)s
-    ) as ranked join eligible e on e.id = ranked.memory_id
-    order by ranked.far, e.id limit %(near)s
+        order by far, v.memory_id limit 4 * {near}
+    ) as ranked join eligible e on e.space_id = %(space)s and e.id = ranked.memory_id
+    order by ranked.far, e.id limit {near}
 ) as near
 -- end
 -- when: memories_indexed
 union all
 select 'indexed', 'memory', near.id, -near.far from (
     -- use: nearest_memories
-    order by far limit %(near)s
+    order by far limit {near}
 ) as near
 -- end
 -- when: memories_counted
 union all
 select 'vector', 'memory', near.id, -near.far from (
-    select l.id, (v.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far
+    select l.id, (v.embedding <=> %(probe)s::halfvec) + 0 as far
     from left_memories l join memory_vector v on v.space_id = l.space_id and v.memory_id = l.id
     where (select count(*) from left_memories) <= %(few)s
       and v.space_id = %(space)s and v.model = {model} and v.purpose = 'store'
-    order by far, l.id limit %(near)s
+    order by far, l.id limit {near}
 ) as near
 union all
 select 'indexed', 'memory', near.id, -near.far from (
     -- use: nearest_memories
       and (select count(*) from left_memories) > %(few)s
-    order by far limit %(near)s
+    order by far limit {near}
 ) as near
 -- end
 -- when: turns_whole
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
-    select s.turn_id, (s.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from said s
+    select s.turn_id, (s.embedding <=> %(probe)s::halfvec) + 0 as far from said s
     where s.model = {model}
-    order by far, s.turn_id limit 2 * %(near)s
+    order by far, s.turn_id limit 2 * {near}
 ) as near group by near.turn_id
 -- end
 -- when: turns_indexed
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
     -- use: nearest_parts
-    order by far limit 2 * %(near)s
+    order by far limit 2 * {near}
 ) as near group by near.turn_id
 -- end
 -- when: turns_counted
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
-    select l.turn_id, (l.embedding::halfvec({dims}) <=> %(probe)s::halfvec) + 0 as far from left_parts l
+    select l.turn_id, (l.embedding <=> %(probe)s::halfvec) + 0 as far from left_parts l
     where (select count(*) from left_parts) <= %(few)s
-    order by far, l.turn_id limit 2 * %(near)s
+    order by far, l.turn_id limit 2 * {near}
 ) as near group by near.turn_id
 union all
 select 'vector', 'turn', near.turn_id, -min(near.far) from (
     -- use: nearest_parts
       and (select count(*) from left_parts) > %(few)s
-    order by far limit 2 * %(near)s
+    order by far limit 2 * {near}
 ) as near group by near.turn_id
 -- end
 -- when: memory_words
@@ -256,7 +263,7 @@ select 'words', 'turn', best.turn_id, best.bm25 from (
 union all
 select 'time', 'memory', dated.id, null::double precision from (
     select e.id from eligible e
-    where e.happened >= %(from)s and e.happened < %(to)s
+    where e.space_id = %(space)s and e.happened >= %(from)s and e.happened < %(to)s
     order by (select sum(a.memory_idf) from asked a where e.content_tsv @@ a.q) desc nulls last,
         e.happened desc, e.id limit %(arm)s
 ) as dated
@@ -265,7 +272,7 @@ select 'time', 'memory', dated.id, null::double precision from (
 union all
 select 'time', 'turn', dated.turn_id, null::double precision from (
     select s.turn_id from said s
-    where s.at >= %(from)s and s.at < %(to)s and s.part = 0
+    where s.space_id = %(space)s and s.at >= %(from)s and s.at < %(to)s and s.part = 0
     order by (select sum(a.turn_idf) from asked a where s.content_tsv @@ a.q) desc nulls last,
         s.at desc, s.turn_id limit %(arm)s
 ) as dated
@@ -275,7 +282,7 @@ union all
 select 'named', 'memory', named.id, null::double precision from (
     select e.id from (select p.ref from identifier_part p where p.space_id = %(space)s
         and p.type = 'memory' and p.part = any(%(terms)s) limit %(close)s) as p
-    join eligible e on e.id = p.ref
+    join eligible e on e.space_id = %(space)s and e.id = p.ref
     group by e.id order by count(*) desc, e.id limit %(arm)s
 ) as named
 -- end
@@ -290,7 +297,7 @@ union all
 select 'named', 'turn', named.turn_id, null::double precision from (
     select s.turn_id from (select p.ref from identifier_part p where p.space_id = %(space)s
         and p.type = 'turn' and p.part = any(%(terms)s) limit %(close)s) as p
-    join said s on s.turn_id = p.ref and s.part = 0
+    join said s on s.space_id = %(space)s and s.turn_id = p.ref and s.part = 0
     group by s.turn_id order by count(*) desc, s.turn_id limit %(arm)s
 ) as named
 -- end
@@ -316,7 +323,9 @@ with recursive walk (source, id, strength, step) as (
         join memory m on m.space_id = %(space)s and m.id = link.id
         where
           -- use: seen_memories
+          -- when: narrowed
           and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
+          -- end
         order by strength desc, m.id
         limit %(partners)s
     ) as near

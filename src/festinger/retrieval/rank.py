@@ -218,9 +218,11 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """
     kept = dict(enumerate(hits))
     places = {hit.candidate.ref: place for place, hit in kept.items() if not hit.candidate.is_memory}
-    for place, hit in enumerate(hits):
+    for place, hit in enumerate(hits if places else ()):
+        if not hit.candidate.sums_up:
+            continue
         found = [places[ref] for ref in hit.candidate.derives_from if ref in places]
-        if not (hit.candidate.sums_up and found):
+        if not found:
             continue
         del kept[place]
         turn = kept.pop(min(found))
@@ -239,12 +241,12 @@ def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """Drop turns from which a better hit was learned verbatim, and insights and narratives that a better hit is a source
     of: they would repeat it."""
     sources: set[UUID] = set()
-    kept: dict[UUID, RecallHit] = {}
+    kept: list[RecallHit] = []
     for hit in hits:
         one = hit.candidate
-        if one.is_memory and not one.sums_up:
+        if one.is_memory and one.derives_from and not one.sums_up:
             sources |= one.derives_from
-        is_retold = one.kind in RETOLD and not one.derives_from.isdisjoint(kept)
+        is_retold = one.kind in RETOLD and any(each.candidate.ref in one.derives_from for each in kept)
         if not is_retold and (one.is_memory or one.ref not in sources):
-            kept[one.ref] = hit
-    return list(kept.values())
+            kept.append(hit)
+    return kept

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from statistics import median
 from uuid import UUID
 
@@ -255,7 +256,7 @@ def score_candidates(
     for place, each in enumerate(candidates):
         lessons = matching_outcomes(each.lessons, bar=thresholds.check) if each.lessons else ()
         prior = build_prior(each, asked, settings=settings, lessons=lessons)
-        way = reached.get(each.ref)
+        way = reached.get(each.ref) if reached else None
         covered = cue_coverage(each, asked)
         hits.append(
             RecallHit(
@@ -288,31 +289,35 @@ def score_candidates(
 def cue_coverage(each: RecallCandidate, asked: ScoringContext) -> float:
     """Return the share of the cue's information that a candidate holds. One in the time that the cue names
     covers the time words by when it happened."""
-    terms = asked.terms
-    if is_in_cue_span(each, asked.cue):
-        terms = tuple(term for term in terms if not is_time_word(term)) or terms
+    terms = _drop_time_words(asked.terms) if is_in_cue_span(each, asked.cue) else asked.terms
     return term_coverage(each.held, asked.statistics[each.type], terms)
+
+
+@lru_cache(maxsize=256)
+def _drop_time_words(terms: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the terms that name no time; all, if each does."""
+    return tuple(term for term in terms if not is_time_word(term)) or terms
 
 
 def move_associated_last(
     candidates: Sequence[RecallCandidate], found: Mapping[str, Sequence[UUID]]
 ) -> tuple[list[RecallCandidate], int]:
     """Move candidates that no arm found to the end; returns them all and how many were moved."""
-    searched_for = {ref for refs in found.values() for ref in refs}
-    guests = [each for each in candidates if each.ref not in searched_for]
-    return [each for each in candidates if each.ref in searched_for] + guests, len(guests)
+    searched_for = {ref.int for refs in found.values() for ref in refs}
+    guests = [each for each in candidates if each.ref.int not in searched_for]
+    return [each for each in candidates if each.ref.int in searched_for] + guests, len(guests)
 
 
 def arm_ranks(
     candidates: Sequence[RecallCandidate], by_words: Sequence[float], found: Mapping[str, Sequence[UUID]]
 ) -> list[dict[str, int]]:
     """Return each candidate's rank in each arm that found it."""
-    at = {each.ref: number for number, each in enumerate(candidates)}
+    at = {each.ref.int: number for number, each in enumerate(candidates)}
     by_meaning = [each.cosine or 0.0 for each in candidates]
     places: list[dict[str, int]] = [{} for _ in candidates]
     for arm, refs in found.items():
         scores = by_words if arm == WORDS_ARM else by_meaning
-        stood = (at[ref] for ref in refs if ref in at)
+        stood = (at[ref.int] for ref in refs if ref.int in at)
         for number, rank in rank_positions({number: scores[number] for number in stood}).items():
             places[number][arm] = rank
     return places

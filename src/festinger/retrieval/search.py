@@ -75,6 +75,11 @@ class ArmHits:
     named: frozenset[UUID] = frozenset()
     """Texts with an identifier of which the cue names a part."""
 
+    @property
+    def turns(self) -> set[int]:
+        """The numbers of the turns among them: looking up a UUID takes ten times as long as its number."""
+        return {ref.int for ref, source in self.types.items() if source == TURN}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CueLookup:
@@ -106,9 +111,28 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
     return CueVector(model=model, vector=np.asarray(vector, dtype=np.float32))
 
 
+def is_plain(query: RecallQuery, cue: ParsedCue) -> bool:
+    """Whether a search has neither filters nor a time."""
+    return not (query.narrows or query.exclude or cue.phrases or cue.without or cue.span)
+
+
+def choose_plan(query: RecallQuery, cue: ParsedCue, size: CorpusSize | None, *, few: int) -> PlanMode:
+    """Keep one plan for plain searches. The best plan for others, and where most vectors belong to other agents, depends
+    on what is asked."""
+    is_crowded = size is not None and size.vectors >= RANKED_FROM and size.seen <= few and not is_mostly_visible(size)
+    return PlanMode.KEPT if is_plain(query, cue) and not is_crowded else PlanMode.ANEW
+
+
 async def look_up_cue(
-    deps: RetrievalDeps, transaction: Transaction, scope: Scope, cue: ParsedCue, *, probe: CueVector | None
+    deps: RetrievalDeps,
+    transaction: Transaction,
+    scope: Scope,
+    cue: ParsedCue,
+    *,
+    probe: CueVector | None,
+    plan: PlanMode = PlanMode.ANEW,
 ) -> CueLookup:
+    """Read what the database knows of a cue; what follows is planned as `plan` says."""
     rows = await transaction.all(
         Q["read_cue"],
         space=scope.space,
@@ -117,8 +141,8 @@ async def look_up_cue(
         cue=cue.text,
         phrases=list(cue.phrases),
         without=list(cue.without),
-        # The search plan depends on how rare the words are; saying so here saves a round trip.
-        then=PlanMode.ANEW,
+        # Saying so here saves a round trip.
+        then=plan,
         looked_at=str(LOOKED_AT),
     )
     terms = [row for row in rows if row["term"] is not None]
@@ -157,10 +181,10 @@ async def search_arms(
     """Return the best of each arm. Up to `few` vectors are read whole, more by their index."""
     chosen = choose_query_parts(query, read, size if probe else None, few=few)
     parameters = _search_parameters(scope, query, read=read, probe=probe, settings=settings)
-    statement = bind_model(CANDIDATES, probe.model if probe else NO_MODEL)
+    statement = bind_model(CANDIDATES, probe.model if probe else NO_MODEL, near=settings.arm_size)
     with RECALL_ARM_SECONDS.labels(arm_label(read, probe)).time():
         rows = await transaction.all(statement.only(chosen), **parameters, few=few)
-        if is_incomplete_search(rows, chosen, near=parameters["near"]):
+        if is_incomplete_search(rows, chosen, near=settings.arm_size):
             chosen = chosen - MAY_GIVE_UP | {"memories_whole"}
             await transaction.plan(PlanMode.ANEW)
             rows = await transaction.all(statement.only(chosen), **parameters, few=few)
@@ -170,7 +194,8 @@ async def search_arms(
     for row in rows:
         arms.setdefault(VECTOR_ARM if row["arm"] == INDEXED else row["arm"], []).append(row["ref"])
     named, called = arms.pop(NAMED, []), arms.pop(CALLED, [])
-    arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
+    if named or called:
+        arms[WORDS_ARM] = list(dict.fromkeys([*arms.get(WORDS_ARM, ()), *named, *called]))
     return ArmHits(arms={arm: refs for arm, refs in arms.items() if refs}, types=types, named=frozenset(named))
 
 
@@ -202,6 +227,7 @@ def choose_query_parts(query: RecallQuery, read: CueLookup, size: CorpusSize | N
     if size and of_memories == "whole" and not is_narrowed and is_mostly_visible(size):
         of_memories = "ranked"
     chosen = {
+        "narrowed": not is_plain(query, read.asked.cue),
         f"memories_{of_memories}": query.with_memories and size is not None,
         f"turns_{by_meaning(size.parts) if size else ''}": query.with_turns and size is not None,
         "memory_words": query.with_memories and bool(read.asked.terms),
@@ -250,7 +276,6 @@ def _search_parameters(
         "beside": settings.context_weight,
         "close": CLOSE,
         "arm": settings.arm_size,
-        "near": settings.arm_size,
         "from": span.start if span else None,
         "to": span.end if span else None,
     }
@@ -269,15 +294,17 @@ async def fetch_candidates(
     seeds: Sequence[UUID] = (),
 ) -> list[RecallCandidate]:
     """Load everything known about the hits, and about what the seeds among them lead to."""
-    refs = dict.fromkeys(ref for each in found.arms.values() for ref in each)
-    turns = [ref for ref in refs if found.types[ref] == TURN]
-    needed = {"turns": bool(turns), "named": bool(found.named)}
+    refs = {ref.int: ref for each in found.arms.values() for ref in each}
+    said = found.turns
+    turns = [ref for number, ref in refs.items() if number in said]
+    is_narrowed = not is_plain(query, read.asked.cue)
+    needed = {"turns": bool(turns), "named": bool(found.named), "narrowed": is_narrowed}
     rows = await transaction.all(
         bind_model(FETCH, probe.model if probe else NO_MODEL).only(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
         space=scope.space,
-        memories=uuid_array([ref for ref in refs if found.types[ref] == MEMORY]),
+        memories=uuid_array([ref for number, ref in refs.items() if number not in said]),
         turns=uuid_array(turns),
         terms=list(read.asked.terms),
         probe=to_halfvec(probe.vector) if probe else None,
@@ -406,7 +433,8 @@ async def _search_without(
     probe = None if VECTOR_ARM in without else probe
     async with deps.store.transaction(hot=True, plan=PlanMode.KEPT) as transaction:
         size = await load_corpus_size(deps, transaction, scope, probe.model) if probe else None
-        read = await look_up_cue(deps, transaction, scope, cue, probe=probe)
+        plan = choose_plan(query, cue, size, few=deps.few)
+        read = await look_up_cue(deps, transaction, scope, cue, probe=probe, plan=plan)
         if query.as_of is not None:
             read = replace(read, asked=replace(read.asked, now=query.as_of))
         if WORDS_ARM in without:
@@ -432,12 +460,13 @@ async def _search_without(
 
 def select_seeds(found: ArmHits, query: RecallQuery, *, k: int) -> dict[UUID, float]:
     """Return what is in mind: what the caller names, and the best memories found, weighted by rank."""
-    places: dict[UUID, list[int]] = {}
+    places: dict[int, list[int]] = {}
+    turns = found.turns
     for refs in found.arms.values():
-        for place, ref in enumerate((ref for ref in refs if found.types[ref] == MEMORY), 1):
-            places.setdefault(ref, []).append(place)
-    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), ref) for ref, stood in places.items())
-    best = {ref: -score for score, ref in nsmallest(MOST_SEEDS, scored)}
+        for place, number in enumerate((ref.int for ref in refs if ref.int not in turns), 1):
+            places.setdefault(number, []).append(place)
+    scored = ((-rrf_score(stood, arms=len(found.arms), k=k), number) for number, stood in places.items())
+    best = {UUID(int=number): -score for score, number in nsmallest(MOST_SEEDS, scored)}
     return {**best, **dict.fromkeys(query.active, 1.0)}
 
 
@@ -445,7 +474,7 @@ def _drop_weak_associations(
     candidates: list[RecallCandidate], found: ArmHits, reached: Mapping[UUID, AssociationPath], query: RecallQuery
 ) -> list[RecallCandidate]:
     """Drop what was only passed on the way and is too weakly associated."""
-    searched_for = {ref for refs in found.arms.values() for ref in refs}
-    only_reached = {ref: way for ref, way in reached.items() if ref not in searched_for}
+    searched_for = {ref.int for refs in found.arms.values() for ref in refs}
+    only_reached = {ref: way for ref, way in reached.items() if ref.int not in searched_for}
     kept = top_associations(only_reached)
-    return [each for each in candidates if each.ref in searched_for or each.ref in kept]
+    return [each for each in candidates if each.ref.int in searched_for or each.ref in kept]

@@ -97,28 +97,32 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
     written = tuple(word for word, _ in found)
     small = tuple(word.casefold() for word in written)
     starts = tuple(_starts_sentence(plain, at) for _, at in found)
+    bare = tuple(map(without_possessive, small)) if "'" in plain else small
     amounts = parse_quantities(plain.casefold(), said_at=said_at)
-    joined = f" {' '.join(small)} "
     return StatementReading(
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
-        content=tuple(stem(without_possessive(word)) for word in small if _is_content(word)),
-        gist=tuple(without_possessive(word) for word in small if word not in FUNCTION_WORDS or word in _kept_in_gist()),
+        content=tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short)),
+        gist=tuple(
+            short
+            for word, short in zip(small, bare, strict=True)
+            if word not in FUNCTION_WORDS or word in _kept_in_gist()
+        ),
         amounts=amounts,
         negations=_negations(small),
         quantifiers=_quantifiers(written),
-        names=_names(written, starts),
+        names=_names(written, bare, starts),
         capitalized=frozenset(
-            without_possessive(word)
-            for word, first in zip(small, starts, strict=True)
+            short
+            for word, short, first in zip(small, bare, starts, strict=True)
             if first and word not in FUNCTION_WORDS
         ),
         persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
         tense=_tense(small),
-        announces=_holds(joined, "update_cues"),
-        past=_holds(joined, "past_cues"),
+        announces=_holds(small, "update_cues"),
+        past=_holds(small, "past_cues"),
         slots=parse_slots(TokenizedSentence(text=plain, words=written, starts=starts))
         if len(plain) <= LONGEST_SENTENCE
         else (),
@@ -136,6 +140,8 @@ _QUOTES = str.maketrans("‘’‛ʼ`´“”„«»–—−‐‑", "''''''\"\
 
 
 def _starts_sentence(text: str, at: int) -> bool:
+    if at > 1 and text[at - 1] == " " and text[at - 2].isalnum():  # nearly always
+        return False
     return at == 0 or _SENTENCE_END.search(text[max(0, at - 4) : at]) is not None
 
 
@@ -143,13 +149,13 @@ def without_possessive(word: str) -> str:
     return word.removesuffix("'s").removesuffix("'")
 
 
-def _is_content(word: str) -> bool:
+def _is_content(word: str, short: str) -> bool:
     return (
         word not in FUNCTION_WORDS
         and word not in _OF_CHANGE
         and not word.endswith("n't")
         and word not in load_words("negations")
-        and without_possessive(word) not in FUNCTION_WORDS
+        and short not in FUNCTION_WORDS
         and not word[0].isdigit()
     )
 
@@ -188,22 +194,26 @@ def _tense(small: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _holds(joined: str, name: str) -> bool:
-    return any(phrase in joined for phrase in _spaced(name))
+def _holds(small: tuple[str, ...], name: str) -> bool:
+    firsts, phrases = _spaced(name)
+    if firsts.isdisjoint(small):
+        return False
+    joined = f" {' '.join(small)} "
+    return any(phrase in joined for phrase in phrases)
 
 
 @cache
-def _spaced(name: str) -> tuple[str, ...]:
-    """Return the phrases of a list padded with spaces, to match whole words."""
-    return tuple(f" {' '.join(phrase)} " for phrase in sorted(load_phrases(name)))
+def _spaced(name: str) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the first words of the phrases of a list, and the phrases padded with spaces, to match whole words."""
+    phrases = sorted(load_phrases(name))
+    return frozenset(phrase[0] for phrase in phrases), tuple(f" {' '.join(phrase)} " for phrase in phrases)
 
 
-def _names(written: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
+def _names(written: tuple[str, ...], bare: tuple[str, ...], starts: tuple[bool, ...]) -> frozenset[str]:
     found = set()
-    for at, word in enumerate(written):
-        small = without_possessive(word.casefold())
+    for at, (word, small) in enumerate(zip(written, bare, strict=True)):
         names = (
-            _IDENTIFIER.match(small)
+            (not small.isalpha() and _IDENTIFIER.match(small))
             or (word[0].isupper() and _is_name(written, at, starts=starts[at]))
             or (at and _is_version(small, before=written[at - 1]))
         )

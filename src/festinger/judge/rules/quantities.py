@@ -50,6 +50,9 @@ _WORDS: Mapping[str, float] = {
 _TIMES = {"twice": 2.0, "thrice": 3.0}
 NO_HOUR = 25
 _SINGLE = frozenset({"a", "an", "one"})
+_NTH = frozenset(_ORDINALS[1:])
+_NUMERIC = frozenset({*_NTH, *_WORDS, *_TIMES, *_SINGLE, "half"})
+"""Words that may be or begin a number."""
 _BEFORE_SPAN = load_members("grammar", "spanning")
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
@@ -211,9 +214,9 @@ def _rounded(size: float) -> float:
 def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
     """Yield the numbers written as words, except `one`, which is rarely a number."""
     words = _WORD.findall(text)
-    at = 0
+    at = 0 if not _NUMERIC.isdisjoint(words) else len(words)
     while at < len(words):
-        if words[at] in _ORDINALS[1:] and words[at] != "second":
+        if words[at] in _NTH and words[at] != "second":
             yield "ordinal", float(_ORDINALS.index(words[at])), False
         elif words[at] == "second" and (at + 1 < len(words)) and words[at - 1] not in _WORDS:
             yield "ordinal", 2.0, False

@@ -195,6 +195,7 @@ async def _with_vectors(
         subjects=[statement.subject_key for statement, _ in group.values()],
         attributes=[statement.slot.attribute if statement.slot else None for statement, _ in group.values()],
         check=_check(vectors),
+        near=deps.terms(space).memory.candidates,
         limit=deps.terms(space).memory.candidates,
         of_slot=OF_SLOT,
         of_subject=deps.terms(space).memory.subject_candidates,
