@@ -30,18 +30,18 @@ from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import CannotStart
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.llm.model import ModelPurpose
-from festinger.llm.providers.scripted import scripted_model
+from festinger.llm.providers.scripted import build_scripted_model
 from festinger.observability.logs import configure_logging
 from festinger.retrieval.index.terms import recount_words
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.services.agent import open_mind
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
-from festinger.store.queries import queries_of
-from festinger.store.vectors import VectorModel, drop_index, ensure_index
+from festinger.store.queries import load_queries
+from festinger.store.vectors import EmbeddingModelSpec, drop_index, ensure_index
 from festinger.text.secrets import remove_secrets
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 SIZE, TURNS = 100_000, 100
 QUICK_SIZE, QUICK_TURNS = 60, 4
@@ -71,7 +71,7 @@ async def measure_turns(app: App, *, size: int, turns: int, seed: int) -> TurnMe
     """Fill the memory and talk with its agent; then with many agents at once."""
     texts = await _fill(app, size, seed=seed)
     warming, agents = min(WARMING, turns), min(AGENTS, turns)
-    model, _ = scripted_model(*["All right, that is so."] * (2 * turns + warming + agents))
+    model, _ = build_scripted_model(*["All right, that is so."] * (2 * turns + warming + agents))
 
     async def choose(purpose: ModelPurpose, _scope: Scope) -> Any:
         return model if purpose is ModelPurpose.CHAT else None
@@ -109,7 +109,7 @@ async def _fill(app: App, size: int, *, seed: int) -> list[str]:
     if app.embedder is None:
         raise CannotStart("Turns cannot be measured without an embedder.")
     app.embedder = Toy(app.embedder)
-    model = VectorModel(name=app.embedder.name, dims=app.embedder.dimensions)
+    model = EmbeddingModelSpec(name=app.embedder.name, dims=app.embedder.dimensions)
     if size >= REBUILT_FROM:
         await drop_index(app.store, "memory_vector", model)
     texts = list(islice(statements(seed), size))
@@ -144,7 +144,7 @@ def samples(found: TurnMeasurement) -> list[Sample]:
 async def measured(*, size: int, turns: int, seed: int) -> TurnMeasurement:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
     flags = {"embedding.model": MODEL, "llm.write": "", "llm.judge": ""}
-    settings = LiveSettings(current_deployment(flags=flags))
+    settings = LiveSettings(capture_deployment(flags=flags))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         return await measure_turns(app, size=size, turns=turns, seed=seed)
 

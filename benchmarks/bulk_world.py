@@ -8,12 +8,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from festinger.ids import Cause, SpaceId, cause_columns
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
+from festinger.world.edge_statements import apply_statement_in_change
 from festinger.world.model import SoasRow, StatementEffect, WorldDeps, WorldStatement, closes_cycle
-from festinger.world.state import apply_statement_in
-from festinger.world.write import WorldChange, WorldChangeKind, ensure_concepts, ensure_dimensions, open_change
+from festinger.world.write import WorldChange, WorldChangeKind, ensure_concepts, ensure_dimension_roots, open_change
 
-Q = queries_of("benchmarks")
+Q = load_queries("benchmarks")
 
 Rows = Mapping[str, SoasRow]
 
@@ -23,13 +23,13 @@ async def fill_world(deps: WorldDeps, space: SpaceId, statements: Sequence[World
     async with open_change(deps, space, by=cause.origin.value, cause=cause, patient=True) as change:
         names = {name for each in statements for name in (each.concept, each.parent, each.dimension)}
         rows, _ = await ensure_concepts(change, sorted(names))
-        await ensure_dimensions(change, {each.dimension: rows[each.dimension] for each in statements}.values())
+        await ensure_dimension_roots(change, {each.dimension: rows[each.dimension] for each in statements}.values())
         fresh, others = await _free(change, rows, statements)
         await _add(change, rows, fresh, cause=cause)
     added = len(fresh)
     async with open_change(deps, space, by=cause.origin.value, cause=cause, patient=True) as change:
         for each in others:
-            did = (await apply_statement_in(change, each)).did
+            did = (await apply_statement_in_change(change, each)).did
             added += did in (StatementEffect.ADDED, StatementEffect.REPLACED)
     return added
 

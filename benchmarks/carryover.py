@@ -25,7 +25,7 @@ from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.worker import WorkerPool
 from festinger.llm.model import ModelPurpose
-from festinger.llm.providers.scripted import ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import ScriptedProvider, build_scripted_model
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.extract.turns import PersonTurn
 from festinger.memory.learn.pipeline import learn
@@ -89,7 +89,7 @@ class Talks:
 
 async def say_all(app: App, turns: Rows, *, name: str) -> Talks:
     """Say what the person of a conversation says, session by session, and do what a server does meanwhile."""
-    model, script = scripted_model()
+    model, script = build_scripted_model()
     talks = Talks(app=app, space=(await add_space(app, name)).id, model=model, script=script)
     for number in dict.fromkeys(turn["session"] for turn in turns):
         async with talks.session() as agent:
@@ -121,7 +121,7 @@ async def no_lessons(_self: Agent, _cycle: Any) -> list[str]:
 def without(system: str) -> Iterator[None]:
     """The agent as it is in one system."""
     changed: Mapping[str, tuple[str, Any]] = {
-        NO_IDENTITY: ("festinger.agent.mind.draw_identity", lambda *_: []),
+        NO_IDENTITY: ("festinger.agent.mind.sample_identity_memories", lambda *_: []),
         NO_LESSONS: ("festinger.agent.mind.Agent._load_corrections", no_lessons),
         EVERYTHING: ("festinger.agent.mind.learn_turn", learn_everything),
     }
@@ -171,7 +171,7 @@ async def _correct(talks: Talks, row: Mapping[str, Any], found: dict[tuple[str, 
     """Let slow thought correct a hedged answer, and ask again with lessons and without them."""
     answer = str(row["answer"])[:LESSON_CHARS].strip()
     lesson = LessonDraft(trigger=row["text"], error_type="doubt", original_reasoning=HEDGED, correction=answer)
-    talks.slow, thinking = scripted_model(
+    talks.slow, thinking = build_scripted_model(
         System2Answer(reasoning="The person said so.", answer=answer, explanation="They said so.", correction=lesson)
     )
     await talks.ask(f"{row['text']} Are you sure?", reply=HEDGED)

@@ -29,9 +29,9 @@ from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallResult
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.services.access import add_space
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("benchmarks")
+Q = load_queries("benchmarks")
 
 Heard = dict[str, dict[str, "IngestedConversation"]]
 """Conversations by set and group."""

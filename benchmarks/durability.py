@@ -30,11 +30,11 @@ from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.errors import CannotStart, Unavailable
 from festinger.ids import MAIN_SPACE
 from festinger.runtime.app import StartOptions, open_app
-from festinger.store.paths import Layout
-from festinger.store.queries import queries_of
+from festinger.store.paths import HomeLayout
+from festinger.store.queries import load_queries
 from festinger.store.repositories.request_log import ENDING
 
-Q = queries_of("benchmarks")
+Q = load_queries("benchmarks")
 
 WORKER = "worker"
 ENDS: Mapping[str, signal.Signals] = {"kill": signal.SIGKILL, "stop": signal.SIGTERM, WORKER: signal.SIGKILL}
@@ -176,7 +176,7 @@ async def _drained(home: Path, bench: Bench) -> None:
     """Wait until a running server has moved everything from its spool to the store."""
     deadline = bench.stopwatch() + DRAIN_S
     while bench.stopwatch() < deadline:
-        if not any(file.stat().st_size for file in Layout(home=home).spool.glob(f"*{ENDING}")):
+        if not any(file.stat().st_size for file in HomeLayout(home=home).spool.glob(f"*{ENDING}")):
             return
         await asyncio.sleep(LOOK_AGAIN_S)
     raise Unavailable("The spool was not brought to the store.")

@@ -21,7 +21,13 @@ from typing import Any
 import numpy as np
 
 from festinger.embedding.embedder import Embedder, EmbedderOptions
-from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles, find_profile
+from festinger.embedding.profiles import (
+    REFERENCE,
+    EmbedderProfile,
+    EmbeddingPurpose,
+    find_profile,
+    load_bundled_profiles,
+)
 from festinger.embedding.registry import open_embedder
 from festinger.judge.calibration import CalibrationPair, CalibrationTargets, measure_pairs, propose_thresholds
 
@@ -105,7 +111,7 @@ def resident_mb() -> dict[str, float]:
 
 def _profiles(choice: str, *, kinds: bool) -> dict[str, EmbedderProfile]:
     """The bundled profiles; with `kinds`, the model writes them as the reference does."""
-    known = dict(bundled_profiles())
+    known = dict(load_bundled_profiles())
     said = known[REFERENCE].kinds if kinds else {}
     return known | {choice: replace(find_profile(choice, known), kinds=said)}
 

@@ -19,10 +19,10 @@ from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
 from benchmarks.truths import Form, Truth
 from festinger.ids import MAIN_SPACE
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.repositories.models import lifetime_costs
 
-Q = queries_of("benchmarks")
+Q = load_queries("benchmarks")
 
 LOCOMO, TAU = "locomo", "tau_airline"
 STORE_ALL, STORE_NONE = "store_all", "store_none"

@@ -14,18 +14,18 @@ import numpy as np
 from benchmarks.result import System, SystemKind
 from benchmarks.sameness import score_sameness
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.embedding.registry import open_embedder
 from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.ids import Origin
-from festinger.judge.cascade import judge_quickly
+from festinger.judge.cascade import judge_locally
 from festinger.judge.model import (
     ACCEPT,
     Judgement,
     JudgeStatement,
     PairFeatures,
     Relation,
-    SimilarityBars,
+    SimilarityThresholds,
     StatementPair,
 )
 from festinger.judge.pair_reader import PairReader, reader_path
@@ -42,7 +42,7 @@ class JudgingTexts:
     """Vectors of texts, the thresholds of the model that made them, and what the judges said of pairs."""
 
     vectors: Mapping[str, Vector]
-    bars: SimilarityBars
+    bars: SimilarityThresholds
     verdicts: dict[tuple[str, str], Judgement] = field(default_factory=dict)
 
     def cosine(self, one: str, other: str) -> float:
@@ -83,9 +83,11 @@ async def _vectors(embedder: Embedder, texts: Iterable[str]) -> dict[str, Vector
     return found
 
 
-def bars_of(embedder: Embedder) -> SimilarityBars:
+def bars_of(embedder: Embedder) -> SimilarityThresholds:
     profile = embedder.profile
-    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.CHECK))
+    return SimilarityThresholds(
+        same=profile.threshold(ThresholdName.SAME), check=profile.threshold(ThresholdName.CHECK)
+    )
 
 
 def pairs_of(rows: Iterable[Mapping[str, str]]) -> list[JudgingPair]:
@@ -117,7 +119,7 @@ async def judge_pairs(texts: JudgingTexts, pairs: Iterable[tuple[str, str]]) -> 
     ]
     classifier = await open_text_classifier(reader_path())
     try:
-        judged = await judge_quickly(asked, reader=PairReader(classifier), accept=ACCEPT)
+        judged = await judge_locally(asked, reader=PairReader(classifier), accept=ACCEPT)
     finally:
         await classifier.close()
     texts.verdicts.update(zip(distinct, judged, strict=True))

@@ -16,9 +16,9 @@ from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.score import ScoringContext
 from festinger.retrieval.search import MOST_SEEDS, ArmHits, CueLookup, fetch_candidates
 from festinger.store.pool import PlanMode
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 CUE = "What comes to mind?"
 HOPS = (1, 2)

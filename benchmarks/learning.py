@@ -16,7 +16,7 @@ from benchmarks.own_server import run_apart, throw_away_home
 from benchmarks.remembering import LearnMeasurement
 from benchmarks.result import BenchMetric, Sample, at_least, at_most, percentile
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 
 METRICS: Sequence[BenchMetric] = (
     BenchMetric(name="learn.single.p50", unit="ms", about="one new statement, median", goal=at_most(15)),
@@ -77,7 +77,7 @@ async def measure(bench: Bench) -> SuiteResult:
 def failures(mixed: Sequence[Mapping[str, int]]) -> Sample:
     """How many statements of several processes were lost to our own errors."""
     total = sum(count for told in mixed for count in told.values())
-    failed = sum(count for told in mixed for name, count in told.items() if name not in set(Action))
+    failed = sum(count for told in mixed for name, count in told.items() if name not in set(LearnAction))
     return Sample(metric="learn.mixed.failed", system=PRODUCT, value=float(failed), n=total)
 
 

@@ -15,7 +15,7 @@ from benchmarks.suite import PRODUCT
 from festinger.clock import Stopwatch
 from festinger.proxy.loops.history import StepCache, find_repetition, parse_steps
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
-from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector
+from festinger.proxy.loops.stream import RepetitionAllowance, RepetitionDetector
 from festinger.settings.tree import LoopSettings
 
 HISTORY = 200
@@ -47,7 +47,7 @@ def costs(
     """One run over these texts and this history."""
     chunks: list[float] = []
     for text in texts:
-        detector = StreamDetector(settings.stream, RepetitionAllowance())
+        detector = RepetitionDetector(settings.stream, RepetitionAllowance())
         chunks += (_took(detector.feed, piece, stopwatch) for piece in cut(text, CHUNK))
     keys = StepCache()
     parse_steps(history, keys)

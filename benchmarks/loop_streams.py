@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.loop_baselines import exact_period, zlib_ratio
 from benchmarks.suite import PRODUCT
 from benchmarks.tally import MetricTally, TallyItem, counted
-from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector, StreamFinding, StreamSeverity
+from festinger.proxy.loops.stream import RepetitionAllowance, RepetitionDetector, StreamFinding, StreamSeverity
 from festinger.settings.tree import StreamLoopSettings
 
 CHUNK = 16
@@ -63,7 +63,7 @@ def found_in(texts: Sequence[LoopStreamText], settings: StreamLoopSettings) -> F
 
 def shipped(text: str, settings: StreamLoopSettings) -> tuple[StreamFinding, ...]:
     """What the product finds in a streaming text."""
-    detector = StreamDetector(settings, RepetitionAllowance())
+    detector = RepetitionDetector(settings, RepetitionAllowance())
     for piece in cut(text, CHUNK):
         detector.feed(piece)
         if detector.cut:

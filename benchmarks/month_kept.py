@@ -20,7 +20,7 @@ from benchmarks.truths import TruthSaying
 from festinger.ids import MAIN_SPACE, AgentId, Scope
 from festinger.memory.model import Kind as MemoryKind
 from festinger.memory.model import Memory
-from festinger.memory.query import MemoryFilter, page_memories
+from festinger.memory.query import MemoryFilter, load_page_of_memories
 from festinger.store.repositories.exchanges import load_messages
 from festinger.text.blocks import CLOSE, OPEN
 from festinger.text.normalize import fold
@@ -140,7 +140,7 @@ async def _memories(door: MonthProxy, record: Record) -> list[ActiveMonthItem]:
 async def _listed(door: MonthProxy, wanted: MemoryFilter) -> list[Memory]:
     found: list[Memory] = []
     deps, place = door.app.memory.deps, Scope(space=MAIN_SPACE, agent=AgentId(CALLS))
-    while more := await page_memories(deps, place, wanted, after=found[-1].seq if found else None, limit=PAGE):
+    while more := await load_page_of_memories(deps, place, wanted, after=found[-1].seq if found else None, limit=PAGE):
         found += more
     return found
 

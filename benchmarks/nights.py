@@ -27,7 +27,7 @@ from benchmarks.result import BenchMetric, GoalOp, Sample, System, SystemKind, a
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
 from festinger.consolidation.context import find_unsupported
-from festinger.consolidation.night import NightDeps, begin_night, list_items
+from festinger.consolidation.night import NightDeps, begin_night, list_night_items
 from festinger.consolidation.reflect import (
     InsightDraft,
     InsightsAnswer,
@@ -38,21 +38,21 @@ from festinger.consolidation.reflect import (
 )
 from festinger.consolidation.run import run_night
 from festinger.consolidation.tensions import TensionAnswer
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, ToolOffer
-from festinger.memory.changes import Link, find_linked_ids, find_memories
+from festinger.memory.changes import MemoryRelation, find_linked_ids, find_memories
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import DERIVED, Memory
-from festinger.memory.query import MemoryFilter, page_memories
+from festinger.memory.query import MemoryFilter, load_page_of_memories
 from festinger.retrieval.index.terms import count_words_of_changed_texts
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.recall import recall
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import SystemServices
 from festinger.services.access import add_space
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 from festinger.text.words import FUNCTION_WORDS
 
 LOCOMO = "locomo"
@@ -121,7 +121,7 @@ class WordyModel:
 
     async def answer(self, messages: Sequence[PromptMessage], shape: type[Any]) -> ModelAnswer[Any]:
         prompt = messages[0].text
-        self.tokens += count_tokens(prompt)
+        self.tokens += estimate_tokens(prompt)
         value: AnswerSchema
         if shape is QuestionsAnswer:
             asked = [f"What is known about {word}?" for word, _ in shared_words(prompt)]
@@ -211,7 +211,7 @@ async def measure(bench: Bench) -> SuiteResult:
             tallies["nights.locomo.r10"] += [item for item, _ in recalls[1]]
             totals["before"] += sum(item.part for item, _ in recalls[0])
             totals["asked"] += len(questions)
-            sizes = [count_tokens(row["text"]) for row in rows]
+            sizes = [estimate_tokens(row["text"]) for row in rows]
             known_at_night = [sum(sizes[: len(rows) * (day + 1) // length]) for day in range(length)]
             read: dict[tuple[str, str], list[float]] = {
                 ("prompt_tokens", PRODUCT): [model.tokens / length],
@@ -299,7 +299,7 @@ async def run_one(app: App, space: SpaceId, model: Model) -> int:
     async with app.store.transaction() as transaction:
         night = await begin_night(deps, transaction, space)
     await run_night(deps, space, night)
-    return len(await list_items(app.store, space, night))
+    return len(await list_night_items(app.store, space, night))
 
 
 async def found_in(
@@ -313,7 +313,7 @@ async def found_in(
     came = await recall(app.recall.deps, scope, query, counts=False)
     turns = {turn for item in came.items for turn in known.get(MemoryId(item.id), ())}
     gold = set(row["gold"])
-    size = sum(count_tokens(item.text) for item in came.items)
+    size = sum(estimate_tokens(item.text) for item in came.items)
     return TallyItem(id=row["id"], part=len(gold & turns) / len(gold), group=row["group"]), size
 
 
@@ -323,7 +323,7 @@ async def judge_derived(
     """Hold every active memory against what the bars say of derived ones."""
     scope = Scope(space=space, agent=DEFAULT_AGENT, session=SessionId(""))
     memories: list[Memory] = []
-    while page := await page_memories(
+    while page := await load_page_of_memories(
         app.memory.deps, scope, MemoryFilter(), after=memories[-1].seq if memories else None, limit=200
     ):
         memories += page
@@ -334,7 +334,7 @@ async def judge_derived(
             continue
         totals["derived"] += 1
         async with app.store.transaction() as transaction:
-            ids = await find_linked_ids(transaction, space, memory.id, Link.DERIVES_FROM)
+            ids = await find_linked_ids(transaction, space, memory.id, MemoryRelation.DERIVES_FROM)
             sources = await find_memories(transaction, space, ids)
         totals["uncited"] += len(sources) < 2
         totals["unsupported"] += (
@@ -351,7 +351,7 @@ async def judge_derived(
 async def find_near(app: App, insights: Sequence[Memory]) -> list[TallyItem]:
     """Whether each insight is as near to an earlier one as two that say the same."""
     assert app.embedder is not None, "the suite opens it"
-    bar = app.embedder.profile.threshold(Threshold.CONFIRMING)
+    bar = app.embedder.profile.threshold(ThresholdName.CONFIRMING)
     assert bar is not None, "the bundled embedder has a threshold"
     vectors = await app.embedder.embed([each.content for each in insights], EmbeddingPurpose.COMPARE)
     return [

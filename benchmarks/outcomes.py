@@ -15,7 +15,7 @@ from benchmarks.outcome_turns import NONE, turns
 from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyFinding, TallyItem, detection
-from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn_outcomes
 from festinger.world.model import NoteOutcome
 
 READ = (NoteOutcome.ACTED, NoteOutcome.CONTRADICTED)
@@ -80,7 +80,7 @@ def _name(each: OutcomeTurn) -> str:
 
 def said_of(turn: TurnInferenceInput) -> dict[str, str]:
     """What the rules say of the notes of a turn."""
-    found = {each.note: each.outcome.value for each in infer_turn(turn).outcomes}
+    found = {each.note: each.outcome.value for each in infer_turn_outcomes(turn).outcomes}
     return {note.id: found.get(note.id, NONE) for note in turn.notes}
 
 
@@ -128,7 +128,7 @@ def _spent(bench: Bench) -> Sample:
         reply = " ".join(each.turn.reply for each in some[at : at + 20] + some)[:LONG_REPLY]
         listed = tuple(TurnNote(id=str(place), text=text) for place, text in enumerate(notes))
         begun = bench.stopwatch()
-        infer_turn(TurnInferenceInput(notes=listed, request=some[at].turn.request, reply=reply))
+        infer_turn_outcomes(TurnInferenceInput(notes=listed, request=some[at].turn.request, reply=reply))
         times.append(1000 * (bench.stopwatch() - begun))
     return Sample(metric=SPENT, system=PRODUCT, value=sorted(times)[len(times) // 2], n=len(times))
 

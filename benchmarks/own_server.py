@@ -19,7 +19,7 @@ from festinger.errors import CannotStart
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.embedded.holders import stop_if_idle
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 READY = "/admin/readyz"
 COMMAND = "from festinger.cli.main import main; main()"
@@ -32,7 +32,7 @@ async def throw_away_home(folder: Path, *, stopwatch: Stopwatch) -> AsyncIterato
     try:
         yield home
     finally:
-        await stop_if_idle(Layout(home=home.resolve()), stopwatch=stopwatch)
+        await stop_if_idle(HomeLayout(home=home.resolve()), stopwatch=stopwatch)
 
 
 def settings_at(home: Path, given: Mapping[str, Any]) -> LiveSettings:

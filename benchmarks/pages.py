@@ -30,10 +30,10 @@ from benchmarks.thinking import fill as fill_world
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE
 from festinger.observability.logs import configure_logging
-from festinger.proposals.sightings.intake import record_sighting_in
+from festinger.proposals.sightings.intake import record_sighting_in_transaction
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.supervisor import Supervisor
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.queries import Query
 from festinger.text.secrets import remove_secrets
@@ -141,7 +141,7 @@ async def fill(app: App, amount: PageAmount, *, seed: int) -> str:
     async with deps.store.transaction(patient=True) as transaction:
         for number in range(amount.proposals):
             said = suggestion(f"Change part{number} of the plan", f"fill-{number}")
-            await record_sighting_in(deps, transaction, MAIN_SPACE, said)
+            await record_sighting_in_transaction(deps, transaction, MAIN_SPACE, said)
     for statement in FILLED:
         async with app.store.transaction(patient=True) as transaction:
             query = Query(room="benchmarks", name="fill", purpose="fill a store", sql=statement)
@@ -207,7 +207,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 async def measured(amount: PageAmount, *, seed: int) -> dict[str, PageMeasurement]:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
-    settings = LiveSettings(current_deployment(flags={"embedding.model": MODEL}))
+    settings = LiveSettings(capture_deployment(flags={"embedding.model": MODEL}))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         return await measure_pages(app, amount, await fill(app, amount, seed=seed))
 

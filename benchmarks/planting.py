@@ -20,9 +20,9 @@ from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Status
 from festinger.runtime.app import App
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("benchmarks")
+Q = load_queries("benchmarks")
 
 PAGE = "https://example.org/planted"
 GOOD = "https://example.org/handbook"

@@ -22,17 +22,22 @@ from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem
 from festinger.embedding.embedder import Embedder, EmbedderOptions
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.embedding.registry import open_embedder
 from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, cause
-from festinger.judge.cascade import judge_quickly
-from festinger.judge.model import ACCEPT, JudgeStatement, PairFeatures, SimilarityBars, StatementPair
+from festinger.judge.cascade import judge_locally
+from festinger.judge.model import ACCEPT, JudgeStatement, PairFeatures, SimilarityThresholds, StatementPair
 from festinger.judge.pair_reader import PairReader, reader_path
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.promotion import promote
-from festinger.proposals.sightings.fingerprint import ComparisonInput, PairRelation, normalise, suggest_relation
-from festinger.proposals.sightings.intake import record_sighting, record_sighting_in
+from festinger.proposals.sightings.fingerprint import (
+    ComparisonInput,
+    PairRelation,
+    normalize_suggestion,
+    suggest_relation,
+)
+from festinger.proposals.sightings.intake import record_sighting, record_sighting_in_transaction
 from festinger.proposals.sightings.recount import REFLECTION, SightingResult, Suggestion
 
 COSINE = "cosine"
@@ -103,8 +108,8 @@ def labelled() -> list[LabelledProposalPair]:
 
 async def meaning(embedder: Embedder, pairs: Sequence[LabelledProposalPair]) -> list[MetricTally]:
     """Which pairs the second pass would suggest, and which cosine alone."""
-    bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
-    bars = SimilarityBars(same=embedder.profile.threshold(Threshold.SAME), check=bar)
+    bar = embedder.profile.threshold(ThresholdName.PROPOSAL_SUGGEST)
+    bars = SimilarityThresholds(same=embedder.profile.threshold(ThresholdName.SAME), check=bar)
     ours, plain = [], []
     classifier = await open_text_classifier(reader_path())
     for each in pairs:
@@ -118,13 +123,13 @@ async def meaning(embedder: Embedder, pairs: Sequence[LabelledProposalPair]) -> 
 
 
 async def _is_suggested(
-    each: LabelledProposalPair, similarity: float, bars: SimilarityBars, reader: PairReader
+    each: LabelledProposalPair, similarity: float, bars: SimilarityThresholds, reader: PairReader
 ) -> bool:
     statements = JudgeStatement(text=each.a), JudgeStatement(text=each.b)
     features = PairFeatures(similarity=similarity, bars=bars)
     pair = StatementPair(old_ref=NOBODY, new_ref=NOBODY, old=statements[0], new=statements[1], features=features)
-    one, other = (ComparisonInput(what=text, normalised=normalise(text)) for text in (each.a, each.b))
-    [judgement] = await judge_quickly([pair], reader=reader, accept=ACCEPT)
+    one, other = (ComparisonInput(what=text, normalised=normalize_suggestion(text)) for text in (each.a, each.b))
+    [judgement] = await judge_locally([pair], reader=reader, accept=ACCEPT)
     found = suggest_relation(one, other, judgement, similarity=similarity, bar=bars.check or 1.0)
     return found.relation is PairRelation.SAME
 
@@ -188,7 +193,9 @@ async def _fill(deps: ProposalDeps, starts: Iterator[int], *, held: int) -> None
     for start in starts:
         async with deps.store.transaction(patient=True) as transaction:
             for n in range(start, min(held, start + PART)):
-                await record_sighting_in(deps, transaction, MAIN_SPACE, suggestion(f"Change part{n}", f"fill-{n}"))
+                await record_sighting_in_transaction(
+                    deps, transaction, MAIN_SPACE, suggestion(f"Change part{n}", f"fill-{n}")
+                )
 
 
 async def _told(
@@ -207,7 +214,7 @@ async def _told(
             for n in range(start, min(times, start + PART)):
                 source = f"{what}-{session(n)}-{n}-{at.date()}"
                 said = suggestion(what, session(n), source=source, origin=origin, at=at)
-                last = await record_sighting_in(deps, transaction, MAIN_SPACE, said)
+                last = await record_sighting_in_transaction(deps, transaction, MAIN_SPACE, said)
     assert last is not None, "it was said at least once"
     return last
 

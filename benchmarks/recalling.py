@@ -46,15 +46,15 @@ from festinger.retrieval.score import VECTOR_ARM
 from festinger.retrieval.search import embed_cue, load_corpus_size, look_up_cue, search_arms
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.services.access import add_space
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
 from festinger.store.embedded.cluster import find_postmaster
 from festinger.store.pool import PlanMode
-from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, drop_index, ensure_index
+from festinger.store.queries import load_queries
+from festinger.store.vectors import READ_WHOLE_BELOW, EmbeddingModelSpec, drop_index, ensure_index
 from festinger.text.secrets import RedactionResult, remove_secrets
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 MODEL = "hashed:384"
 PART = 1_000
@@ -130,7 +130,7 @@ class Recalling:
         self._every: Iterator[str] = statements(seed)
         self._small: Iterator[str] = statements(seed + 1)
         self._seed = seed
-        self._model = VectorModel(name=self._toy.name, dims=self._toy.dimensions)
+        self._model = EmbeddingModelSpec(name=self._toy.name, dims=self._toy.dimensions)
         self.refused = 0
         self._held: dict[SpaceId, list[str]] = {}
         self._ids: list[MemoryId] = []
@@ -332,7 +332,7 @@ async def measure(app: App, amount: RecallAmount, *, seed: int, home: Path) -> l
 
 async def measured(amount: str, *, seed: int) -> list[RecallMeasurement]:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
-    settings = LiveSettings(current_deployment(flags={"embedding.model": MODEL}))
+    settings = LiveSettings(capture_deployment(flags={"embedding.model": MODEL}))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         return await measure(app, AMOUNTS[amount], seed=seed, home=Path(os.environ["FESTINGER_HOME"]))
 

@@ -36,14 +36,14 @@ from festinger.memory.model import Kind
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.logs import configure_logging
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
-from festinger.store.queries import queries_of
-from festinger.store.vectors import VectorModel, drop_index, ensure_index, find_nearest
+from festinger.store.queries import load_queries
+from festinger.store.vectors import EmbeddingModelSpec, drop_index, ensure_index, find_nearest
 from festinger.text.secrets import remove_secrets
 
-Q = queries_of("benchmarks")
-STORE = queries_of("festinger.store")
+Q = load_queries("benchmarks")
+STORE = load_queries("festinger.store")
 
 TABLE = "memory_vector"
 
@@ -128,7 +128,7 @@ async def _fill(app: App, every: Iterator[str], *, missing: int) -> None:
     """Store this many statements, with what jobs and the server do in the background in production."""
     if app.embedder is None:
         raise CannotStart("Learning cannot be measured without an embedder.")
-    model = VectorModel(name=app.embedder.name, dims=app.embedder.dimensions)
+    model = EmbeddingModelSpec(name=app.embedder.name, dims=app.embedder.dimensions)
     # Built over all of them, the index takes a fraction of the time that adding each would take.
     await drop_index(app.store, TABLE, model)
     for start in range(0, missing, PART):
@@ -181,7 +181,7 @@ async def _nearest(deps: MemoryDeps, place: Scope, texts: Sequence[str]) -> list
 @asynccontextmanager
 async def opened() -> AsyncIterator[App]:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
-    settings = LiveSettings(current_deployment(flags={"embedding.model": MODEL}))
+    settings = LiveSettings(capture_deployment(flags={"embedding.model": MODEL}))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         yield app
 

@@ -24,13 +24,13 @@ from festinger.observability.logs import configure_logging
 from festinger.outcomes.model import Reporter
 from festinger.outcomes.protocol import ObservationProtocol
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.secrets import remove_secrets
 from festinger.world.model import NoteOutcome
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 CALLERS = 4
 COUNTED_AFTER_S = 2.0
@@ -124,7 +124,7 @@ async def filled(app: App, size: int, *, seed: int) -> list[MemoryId]:
 async def measured(amount: str, *, seed: int) -> OutcomeMeasurement:
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
     # Outcomes need no vectors, so none are made.
-    settings = LiveSettings(current_deployment(flags={"embedding.model": "none:"}))
+    settings = LiveSettings(capture_deployment(flags={"embedding.model": "none:"}))
     async with open_app(settings, door="bench", progress=silence, start=StartOptions(providers=True)) as app:
         memories = await filled(app, AMOUNTS[amount].memories, seed=seed)
         return await Reporting(app, memories, seed=seed).measure(AMOUNTS[amount])

@@ -26,7 +26,7 @@ from benchmarks.tally import MetricTally
 from festinger import __version__
 from festinger.clock import Stopwatch
 from festinger.store.embedded.holders import stop_if_idle
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 PREFIX = "fbench-"
 """Short, because the path of a socket in this folder is limited."""
@@ -67,7 +67,7 @@ async def remove_leftovers(temp: Path, *, stopwatch: Stopwatch) -> list[Path]:
     left = _leftovers(temp)
     for folder in left:
         for home in _homes(folder):
-            await stop_if_idle(Layout(home=home), stopwatch=stopwatch)
+            await stop_if_idle(HomeLayout(home=home), stopwatch=stopwatch)
         shutil.rmtree(folder, ignore_errors=True)
     return left
 

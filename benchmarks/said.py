@@ -30,7 +30,7 @@ from benchmarks.said_model import chat_completion, completion, read_as_labeled, 
 from benchmarks.server import running
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, TallyItem, counted
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 GROUP = 8
 """Statements of different categories that one person makes."""
@@ -194,7 +194,7 @@ def _noise(said: Sequence[Mapping[str, Any]], note: str, number: int) -> TallyIt
     """A line about something else; an instruction for every answer (`always`) is about each question."""
     item = said[-1]
     is_noise = not any(is_about(note, each) for each in said if each is item or each.get("always"))
-    weight = count_tokens(note)
+    weight = estimate_tokens(note)
     part = float(weight) if is_noise else 0.0
     told = {"note": note, "question": str(item["question"])}
     return TallyItem(id=f"{item['id']}:{number}", part=part, whole=float(weight), right=not is_noise, told=told)

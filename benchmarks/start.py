@@ -25,7 +25,7 @@ from benchmarks.suite import PRODUCT, Bench, SuiteResult
 from festinger.errors import CannotStart, Unavailable
 from festinger.store.embedded.cluster import find_postmaster
 from festinger.store.embedded.holders import stop_if_idle
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 MIB = 2**20
 
@@ -72,7 +72,7 @@ async def _starts(bench: Bench) -> list[Sample]:
         bench.say("Starting on an empty home.")
         cold, _, _ = await _start(serving(home, upstream_port=stub.port), home, bench=bench)
         # The database server too: joining a running one would not be a start.
-        await stop_if_idle(Layout(home=home.resolve()), stopwatch=bench.stopwatch)
+        await stop_if_idle(HomeLayout(home=home.resolve()), stopwatch=bench.stopwatch)
         bench.say("Starting again on the same home.")
         warm, forwarding, memory = await _start(serving(home, upstream_port=stub.port), home, bench=bench)
     return [

@@ -14,7 +14,7 @@ from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.supersession import open_home
 from benchmarks.tally import MetricTally, TallyItem, counted
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.services.access import add_space
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
@@ -73,7 +73,7 @@ async def measure(bench: Bench) -> SuiteResult:
 
 def outcome(learned: Learned) -> str:
     """What the second note was taken for, by what became of it."""
-    if learned.action in (Action.CONFIRMED, Action.ECHOED):
+    if learned.action in (LearnAction.CONFIRMED, LearnAction.ECHOED):
         return "same"
     if learned.superseded:
         return "update"

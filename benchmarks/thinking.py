@@ -23,15 +23,15 @@ from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, cause
 from festinger.observability.logs import configure_logging
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
 from festinger.text.cues import extract_cues
 from festinger.text.secrets import remove_secrets
 from festinger.text.tokens import tokenize
 from festinger.world.counts import flush_counts
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, WorldStatement
 from festinger.world.recall import SourceText
-from festinger.world.state import apply_statement
 
 T = TypeVar("T")
 
@@ -164,7 +164,7 @@ async def collide(app: App, number: int) -> float:
 
 async def measured(what: str, *, quick: bool, seed: int) -> WorldTimes:
     """Open the store of this process's home and do what was asked."""
-    settings = LiveSettings(current_deployment())
+    settings = LiveSettings(capture_deployment())
     configure_logging(level="warning", style="console", content=False, redact=remove_secrets)
     size = QUICK if quick else FULL
     async with open_app(settings, door="bench", progress=lambda _line: None, start=StartOptions()) as app:

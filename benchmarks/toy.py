@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, bundled_profiles
+from festinger.embedding.profiles import REFERENCE, EmbedderProfile, EmbeddingPurpose, load_bundled_profiles
 
 FALLS = 0.5
 """How fast directions lose their share: the second has 2 to this power times less than the first."""
@@ -29,7 +29,7 @@ class Toy:
         self._embedder = embedder
         self._known: dict[str, Vector] = {}
         self.name, self.dimensions = embedder.name, embedder.dimensions
-        readings = bundled_profiles()[REFERENCE].readings
+        readings = load_bundled_profiles()[REFERENCE].readings
         self.profile: EmbedderProfile = replace(embedder.profile, readings=readings)
 
     async def embed(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str = "") -> list[Vector]:

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import cycle, islice
 
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 Ask = Callable[[str], Awaitable[float]]
 

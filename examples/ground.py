@@ -20,7 +20,7 @@ from benchmarks.own_server import throw_away_home
 from benchmarks.run import throw_away_folder
 
 from examples.model import HOST, ScriptedModel, serve_model
-from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerOptions, run_server
+from festinger.cli.early_server import BackgroundWorkPlace, EarlyServer, ServerOptions, run_server
 from festinger.clock import system_stopwatch
 from festinger.errors import Unavailable
 from festinger.ids import MAIN_SPACE, id_maker
@@ -108,7 +108,7 @@ async def open_environment(folder: Path, *, say: Say, **given: Any) -> AsyncIter
         async with serve_model(model) as upstream:
             settings = demo_settings(folder, {"proxy.upstream": upstream, **given})
             how = ServerOptions(
-                settings=settings, tools=build_fixed_services(), say=say, background=BackgroundWork.NOWHERE
+                settings=settings, tools=build_fixed_services(), say=say, background=BackgroundWorkPlace.NOWHERE
             )
             async with run_server(how, sockets) as early_server:
                 port = sockets[0].getsockname()[1]

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from festinger.clock import Clock
-from festinger.proxy.context.edit import build_mark
+from festinger.proxy.context.edit import build_block_marker
 from festinger.proxy.errors import JSON, LocalResponse
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, build_cleaning_rules
 from festinger.proxy.protocols.parse import parse_request
@@ -61,7 +61,7 @@ class ScriptedModel:
         if path not in KINDS:
             return LocalResponse(status=200, headers=(JSON,), chunks=(b"{}",))
         self.received.append(orjson.loads(body))
-        asked = parse_request(body, KINDS[path], rules=build_cleaning_rules(build_mark(""), ()), limit=LARGEST)
+        asked = parse_request(body, KINDS[path], rules=build_cleaning_rules(build_block_marker(""), ()), limit=LARGEST)
         assert isinstance(asked, ChatRequest), "a demo sends only what can be read"
         text = self._script.popleft() if self._script else USUAL
         return build_synthetic_response(asked, text, finish=SyntheticFinish.STOP, answer_id="demo", at=at)

@@ -8,7 +8,7 @@ from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
 from festinger.memory.learn.result import Learned
 from festinger.memory.model import Memory as Remembered
-from festinger.memory.query import MemoryFilter, page_memories
+from festinger.memory.query import MemoryFilter, load_page_of_memories
 
 SESSION = SessionId("demo")
 
@@ -31,7 +31,7 @@ async def format_memories(ground: DemoEnvironment, *, every: bool = False) -> st
     """The memories, oldest first, one per line; with `every` inactive ones too."""
     place = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT))
     wanted = MemoryFilter(statuses=None) if every else MemoryFilter()
-    found = await page_memories(ground.app.memory.deps, place, wanted)
+    found = await load_page_of_memories(ground.app.memory.deps, place, wanted)
     return "\n".join(_line(each) for each in reversed(found))
 
 

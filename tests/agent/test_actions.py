@@ -11,17 +11,24 @@ from tests.agent.test_mind import answering, minds, say, scope
 from tests.agent.test_resident import living
 from tests.runtime.server import opened
 
-from festinger.agent.actions import SHOWN_CHARS, ActionVerdict, describe_call, is_asked_for, is_yes, judge_action
+from festinger.agent.actions import (
+    SHOWN_CHARS,
+    ActionVerdict,
+    format_permission_request,
+    is_asked_for,
+    is_yes,
+    judge_action,
+)
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.cli import agent_tools
-from festinger.cli.agent_tools import installed_tools, memory_tools, read_own_docs
+from festinger.cli.agent_tools import build_agent_tools, load_installed_tools, read_own_docs
 from festinger.client.memory import Memory
 from festinger.errors import NotFound
-from festinger.llm.model import MessageRole, ToolRequest
+from festinger.llm.model import MessageRole, ModelToolCall
 from festinger.llm.providers.scripted import call_tool
 from festinger.services.agent import open_mind
 from festinger.services.resident import tick
-from festinger.settings.beliefs import ConsolidationSettings
+from festinger.settings.memory_sections import ConsolidationSettings
 
 GO, UNSURE, ASK = ActionVerdict.GO, ActionVerdict.UNSURE, ActionVerdict.ASK
 
@@ -77,7 +84,7 @@ def test_what_may_be_done_depends_on_effect_source_sureness_and_trust(
 )
 def test_a_call_is_asked_for_in_the_last_words_of_the_person(said: list[str], asked: bool):
     body = "Dear Bob, I will be a little late today because the train stands still."
-    call = ToolRequest(id="1", name="send_mail", arguments={"to": "Bob", "text": body})
+    call = ModelToolCall(id="1", name="send_mail", arguments={"to": "Bob", "text": body})
 
     assert is_asked_for(call, said) is asked
 
@@ -283,18 +290,22 @@ async def test_installed_packages_add_tools_and_a_broken_one_is_left_out(
             return lambda: self.tools
 
     monkeypatch.setattr(agent_tools, "entry_points", lambda group: [Entry("gone", None), Entry("mail", [tool])])
-    installed_tools.cache_clear()
+    load_installed_tools.cache_clear()
     try:
         async with minds(database_url, tmp_path) as app:
-            offered = [each.name for each in memory_tools(app, scope(app))]
+            offered = [each.name for each in build_agent_tools(app, scope(app))]
     finally:
-        installed_tools.cache_clear()
+        load_installed_tools.cache_clear()
 
     assert offered[-2:] == ["read_own_docs", "send_mail"]
 
 
 def test_a_call_that_is_too_long_to_show_says_so():
-    shown = describe_call(ToolRequest(id="1", name="send_mail", arguments={"text": "x" * (SHOWN_CHARS + 50)}))
+    shown = format_permission_request(
+        ModelToolCall(id="1", name="send_mail", arguments={"text": "x" * (SHOWN_CHARS + 50)})
+    )
 
     assert "and 56 more characters, not shown" in shown
-    assert "more characters" not in describe_call(ToolRequest(id="1", name="send_mail", arguments={"text": "short"}))
+    assert "more characters" not in format_permission_request(
+        ModelToolCall(id="1", name="send_mail", arguments={"text": "short"})
+    )

@@ -7,21 +7,28 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from festinger.agent.attention import Stimulus, StimulusSource, choose_winner, report_state, salience, shift_attention
+from festinger.agent.attention import (
+    Stimulus,
+    StimulusSource,
+    choose_winner,
+    describe_attention,
+    salience,
+    shift_attention,
+)
 from festinger.agent.confidence import (
     EscalationReason,
     combine_confidence,
-    doubt_bar,
+    doubt_threshold,
+    estimate_reply_sureness,
     is_complex,
     needs_system2,
-    read_reply,
 )
-from festinger.agent.context import ContextParts, build_context, draw_identity
+from festinger.agent.context import ContextParts, build_context, sample_identity_memories
 from festinger.ids import Origin
 from festinger.llm.model import MessageRole
 from festinger.memory.confidence import Weight
 from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -79,9 +86,9 @@ def test_the_model_is_told_what_else_asked_for_its_attention():
     assert alone is not None
     assert among is not None
 
-    assert report_state(alone) == ""
-    assert "- idle 0.34: text 2" in report_state(among)
-    assert "You attend to: user" in report_state(among)
+    assert describe_attention(alone) == ""
+    assert "- idle 0.34: text 2" in describe_attention(among)
+    assert "You attend to: user" in describe_attention(among)
 
 
 def test_attention_has_inertia_and_loses_it_at_a_change_of_subject():
@@ -118,7 +125,10 @@ def test_confidence_weighs_the_parts_that_are_there():
 
 @pytest.mark.requirement("A-41")
 def test_a_reply_that_hedges_sounds_less_sure():
-    sure, unsure = read_reply("You live in Lisbon."), read_reply("Maybe Lisbon? I think so, but I'm not sure.")
+    sure, unsure = (
+        estimate_reply_sureness("You live in Lisbon."),
+        estimate_reply_sureness("Maybe Lisbon? I think so, but I'm not sure."),
+    )
 
     assert sure > 0.7 > 0.5 > unsure
 
@@ -126,7 +136,7 @@ def test_a_reply_that_hedges_sounds_less_sure():
 @pytest.mark.requirement("A-67")
 @pytest.mark.parametrize(("memories", "density", "expected"), [(0, 0.0, 0.3), (500, 0.8, 0.625), (1000, 0.9, 0.775)])
 def test_the_more_is_known_the_less_doubt_bothers(memories: int, density: float, expected: float):
-    assert doubt_bar(memories=memories, density=density) == pytest.approx(expected)
+    assert doubt_threshold(memories=memories, density=density) == pytest.approx(expected)
 
 
 @pytest.mark.requirement("A-67")
@@ -158,7 +168,7 @@ def turn(number: int, role: TurnRole, text: str) -> EpisodeTurn:
 def test_the_identity_is_drawn_by_weight_and_relevance(alpha: float, beta: float, relevance: float, share: float):
     chance = random.Random(7)
     each = "I answer briefly.", Weight(alpha=alpha, beta=beta), relevance
-    present = sum(bool(draw_identity([each], chance)) for _ in range(4000)) / 4000
+    present = sum(bool(sample_identity_memories([each], chance)) for _ in range(4000)) / 4000
 
     assert present == pytest.approx(share, abs=0.02)
 
@@ -195,7 +205,7 @@ def test_the_context_has_what_is_stable_first_and_the_notes_with_the_message():
     assert at == sorted(at)
     assert "a thought" not in "".join(message.text for message in history)
     assert last.text == "<recollection>\n- I live in Lisbon\n</recollection>\n\nWhere do I live?"
-    assert tokens == sum(count_tokens(message.text) for message in built)
+    assert tokens == sum(estimate_tokens(message.text) for message in built)
 
 
 def test_the_oldest_turns_leave_first_and_the_message_never():

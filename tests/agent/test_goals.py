@@ -11,11 +11,11 @@ import festinger
 from festinger.agent.goals import (
     GoalState,
     add_goal,
+    detect_goal_state,
     list_open,
     list_settled,
     reopen_goal,
     settle_goal,
-    settles,
     states_goal,
 )
 from festinger.errors import BadInput, NotFound
@@ -69,7 +69,7 @@ def test_a_goal_is_set_outright_or_as_a_wish_with_a_date(sentence: str, is_goal:
     ],
 )
 def test_a_goal_is_settled_by_words_about_it_that_say_so(sentence: str, goal: str, state: GoalState | None):
-    assert settles(sentence, goal) is state
+    assert detect_goal_state(sentence, goal) is state
 
 
 async def test_a_goal_that_a_person_states_is_in_the_prompts_until_it_is_reached(database_url: str, tmp_path: Path):

@@ -13,12 +13,12 @@ from tests.jobs.deps import rows
 from festinger.agent.attention import Vector
 from festinger.agent.gut import (
     FEWEST,
-    blend_attention,
-    blend_layers,
+    blend_recent_vectors,
+    blend_usual_vector,
+    charge_of_deviation,
     describe_gut,
-    deviations,
-    measure_charge,
-    measure_gut,
+    distance_z_score,
+    measure_gut_distance,
 )
 from festinger.services.agent import open_mind
 from festinger.services.resident import tick
@@ -37,38 +37,38 @@ def axis(at: int, size: int = 3) -> Vector:
 
 
 def test_what_usually_matters_is_half_values_and_a_quarter_each_of_goals_and_the_rest():
-    blended = blend_layers([(axis(0), 0.9)], [(axis(1), 0.5)], [(axis(2), 0.2), (axis(2), 0.4)])
-    heavier = blend_layers([], [], [(axis(0), 0.9), (axis(1), 0.3)])
+    blended = blend_usual_vector([(axis(0), 0.9)], [(axis(1), 0.5)], [(axis(2), 0.2), (axis(2), 0.4)])
+    heavier = blend_usual_vector([], [], [(axis(0), 0.9), (axis(1), 0.3)])
 
     assert blended is not None
     assert heavier is not None
     assert np.allclose(blended / blended[0], [1.0, 0.5, 0.5])
     assert heavier[0] == pytest.approx(3 * heavier[1])
-    assert blend_layers([], [], []) is None
+    assert blend_usual_vector([], [], []) is None
 
 
 def test_attention_is_the_mean_of_the_last_ten_the_newest_most():
-    blended = blend_attention([axis(2), *[axis(1)] * 9, axis(0)])
+    blended = blend_recent_vectors([axis(2), *[axis(1)] * 9, axis(0)])
 
     assert blended is not None
     assert blended[2] == 0.0
     assert blended[1] / blended[0] == pytest.approx(sum(0.7**age for age in range(1, 10)))
-    assert blend_attention([]) is None
+    assert blend_recent_vectors([]) is None
 
 
 def test_the_distance_goes_from_nothing_to_one():
-    assert measure_gut(axis(0), axis(0)) == 0.0
-    assert measure_gut(axis(0), -axis(0)) == pytest.approx(1.0)
-    assert measure_gut(None, axis(0)) is None
+    assert measure_gut_distance(axis(0), axis(0)) == 0.0
+    assert measure_gut_distance(axis(0), -axis(0)) == pytest.approx(1.0)
+    assert measure_gut_distance(None, axis(0)) is None
 
 
 @pytest.mark.parametrize(
     ("distance", "charge"), [(0.5, 0.0), (0.6, 0.5), (0.65, 0.75), (0.7, 1.0), (0.9, 1.0), (0.3, 1.0), (None, 0.0)]
 )
 def test_the_charge_is_how_unusual_a_distance_is(distance: float | None, charge: float):
-    assert measure_charge(deviations(distance, PAST)) == pytest.approx(charge)
-    assert deviations(distance, PAST[1:]) == 0.0
-    assert deviations(distance, [0.5] * FEWEST) == 0.0
+    assert charge_of_deviation(distance_z_score(distance, PAST)) == pytest.approx(charge)
+    assert distance_z_score(distance, PAST[1:]) == 0.0
+    assert distance_z_score(distance, [0.5] * FEWEST) == 0.0
 
 
 def test_only_what_is_notable_is_told():

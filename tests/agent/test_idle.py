@@ -14,23 +14,23 @@ from festinger.agent.idle import (
     BARRED_PICKS,
     MOST_ALONE,
     MOST_AN_HOUR,
+    GoalAndValueVectors,
     IdleCandidate,
     IdleHistory,
-    Selves,
-    ThoughtChannel,
-    appeal,
-    choose_channel,
-    find_ruts,
-    is_nothing,
-    may_think,
+    ThoughtReason,
+    choose_thought_reason,
+    draw_two_indexes,
+    find_repetitive_topic_vectors,
+    is_empty_thought,
+    is_time_to_think,
     pick_memory,
-    pick_two,
+    score_idle_candidate,
 )
 from festinger.memory.confidence import Weight
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 HEAVY, LIGHT = Weight(alpha=12.0, beta=2.0), Weight()
-NOBODY = Selves()
+NOBODY = GoalAndValueVectors()
 
 
 def candidate(
@@ -49,9 +49,9 @@ def unit(*values: float) -> Vector:
 @pytest.mark.requirement("A-73")
 def test_what_weighs_and_was_neglected_comes_up_three_times_as_often_and_everything_once():
     pool = [candidate(weight=HEAVY, days=90) for _ in range(100)] + [candidate() for _ in range(100)]
-    appeals = [appeal(each, now=NOW, recent=(), selves=NOBODY) for each in pool]
+    appeals = [score_idle_candidate(each, now=NOW, recent=(), selves=NOBODY) for each in pool]
     chance = random.Random(1)
-    picks = Counter(pick_two(appeals, chance)[0] for _ in range(10_000))
+    picks = Counter(draw_two_indexes(appeals, chance)[0] for _ in range(10_000))
 
     assert sum(picks[at] for at in range(100)) >= 3 * sum(picks[at] for at in range(100, 200))
     assert set(picks) == set(range(200))
@@ -60,12 +60,18 @@ def test_what_weighs_and_was_neglected_comes_up_three_times_as_often_and_everyth
 def test_appeal_weighs_neglect_tension_distance_and_self():
     near = unit(1, 0)
     plain = candidate(vector=unit(0, 1))
-    base = appeal(plain, now=NOW, recent=[near], selves=NOBODY)
+    base = score_idle_candidate(plain, now=NOW, recent=[near], selves=NOBODY)
 
-    assert appeal(candidate(vector=near), now=NOW, recent=[near], selves=NOBODY) == pytest.approx(base - 0.20)
-    assert appeal(replace(plain, is_tense=True), now=NOW, recent=[near], selves=NOBODY) == pytest.approx(base + 0.25)
-    assert appeal(plain, now=NOW, recent=[near], selves=Selves(goals=[unit(0, 1)])) == pytest.approx(base + 0.20)
-    assert appeal(
+    assert score_idle_candidate(candidate(vector=near), now=NOW, recent=[near], selves=NOBODY) == pytest.approx(
+        base - 0.20
+    )
+    assert score_idle_candidate(replace(plain, is_tense=True), now=NOW, recent=[near], selves=NOBODY) == pytest.approx(
+        base + 0.25
+    )
+    assert score_idle_candidate(
+        plain, now=NOW, recent=[near], selves=GoalAndValueVectors(goals=[unit(0, 1)])
+    ) == pytest.approx(base + 0.20)
+    assert score_idle_candidate(
         replace(plain, weight=HEAVY, touched=NOW - timedelta(days=900)), now=NOW, recent=[near], selves=NOBODY
     ) == pytest.approx(base + 0.35)
 
@@ -73,31 +79,31 @@ def test_appeal_weighs_neglect_tension_distance_and_self():
 @pytest.mark.parametrize(
     ("vector", "channel"),
     [
-        (unit(1, 0, 0), ThoughtChannel.GOAL),
-        (unit(0, 1, 0), ThoughtChannel.VALUE),
-        (unit(0, 0, 1), ThoughtChannel.CONNECTION),
-        (None, ThoughtChannel.CONNECTION),
+        (unit(1, 0, 0), ThoughtReason.GOAL),
+        (unit(0, 1, 0), ThoughtReason.VALUE),
+        (unit(0, 0, 1), ThoughtReason.CONNECTION),
+        (None, ThoughtReason.CONNECTION),
     ],
 )
 def test_a_thought_is_about_the_goal_or_value_that_is_nearest_or_connects(
-    vector: Vector | None, channel: ThoughtChannel
+    vector: Vector | None, channel: ThoughtReason
 ):
     some = [candidate(vector=unit(x, 10 - x, 4)) for x in range(10)]
-    selves = Selves(goals=[unit(1, 0, 0)], values=[unit(0, 1, 0)])
+    selves = GoalAndValueVectors(goals=[unit(1, 0, 0)], values=[unit(0, 1, 0)])
     picked = candidate(vector=vector)
 
-    assert choose_channel(picked, [picked, *some], selves) is channel
-    assert choose_channel(picked, [picked, *some], NOBODY) is ThoughtChannel.CONNECTION
+    assert choose_thought_reason(picked, [picked, *some], selves) is channel
+    assert choose_thought_reason(picked, [picked, *some], NOBODY) is ThoughtReason.CONNECTION
 
 
 def test_five_picks_alike_are_a_rut_that_is_left_for_ten_picks():
     one, other = unit(1, 0.01), unit(0, 1)
 
-    assert find_ruts([one] * 4, bar=0.9) == []
-    assert len(find_ruts([one] * 5, bar=0.9)) == 1
-    assert find_ruts([one, other] * 4, bar=0.9) == []
-    assert len(find_ruts([one] * 5 + [other, one] * (BARRED_PICKS // 2 - 1), bar=0.9)) == 1
-    assert find_ruts([one] * 5 + [other, one] * (BARRED_PICKS // 2), bar=0.9) == []
+    assert find_repetitive_topic_vectors([one] * 4, bar=0.9) == []
+    assert len(find_repetitive_topic_vectors([one] * 5, bar=0.9)) == 1
+    assert find_repetitive_topic_vectors([one, other] * 4, bar=0.9) == []
+    assert len(find_repetitive_topic_vectors([one] * 5 + [other, one] * (BARRED_PICKS // 2 - 1), bar=0.9)) == 1
+    assert find_repetitive_topic_vectors([one] * 5 + [other, one] * (BARRED_PICKS // 2), bar=0.9) == []
 
 
 def test_a_rut_is_barred_and_every_fifth_pick_looks_back_at_what_came_second():
@@ -131,11 +137,11 @@ def test_a_rut_is_barred_and_every_fifth_pick_looks_back_at_what_came_second():
     ],
 )
 def test_it_thinks_after_a_conversation_not_too_often_and_then_rests(history: IdleHistory, may: bool):
-    assert may_think(history, now=NOW) is may
+    assert is_time_to_think(history, now=NOW) is may
 
 
 @pytest.mark.parametrize(
     ("text", "nothing"), [("NOTHING", True), ("Nothing.", True), ("", True), ("Nothing new?", False)]
 )
 def test_a_model_may_have_nothing_to_say(text: str, nothing: bool):
-    assert is_nothing(text) is nothing
+    assert is_empty_thought(text) is nothing

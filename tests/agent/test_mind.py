@@ -19,7 +19,7 @@ from festinger.errors import AlreadyRunning, ProviderDown, StoreDown
 from festinger.ids import AgentId, Scope, SessionId
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import MessageRole, ModelPurpose
-from festinger.llm.providers.scripted import FailStep, ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import FailStep, ScriptedProvider, build_scripted_model
 from festinger.services.agent import last_chat_session, open_mind, use_local_model
 
 
@@ -40,8 +40,8 @@ def scope(app: Any, session: str = "chat:1", agent: str = "ada") -> Scope:
 
 def answering(*answers: Any, slow: Any = None) -> tuple[ChooseModel, ScriptedProvider]:
     """Models that answer by script."""
-    model, script = scripted_model(*answers)
-    deep, _ = scripted_model(*([slow] if slow else []))
+    model, script = build_scripted_model(*answers)
+    deep, _ = build_scripted_model(*([slow] if slow else []))
 
     async def choose(purpose: ModelPurpose, _scope: Scope) -> Any:
         return model if purpose is ModelPurpose.CHAT else deep if slow and purpose is ModelPurpose.SYSTEM2 else None

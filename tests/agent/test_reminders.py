@@ -7,7 +7,13 @@ import pytest
 from tests.agent.test_mind import answering, say, scope
 from tests.runtime.server import Hands, fixed_tools, opened
 
-from festinger.agent.reminders import add_reminder, cancel_reminder, list_reminders, notice_reminders, read_reminder
+from festinger.agent.reminders import (
+    add_reminder,
+    cancel_reminder,
+    list_reminders,
+    parse_reminder,
+    set_requested_reminders,
+)
 from festinger.errors import BadInput
 from festinger.ids import Origin
 from festinger.llm.providers.scripted import call_tool
@@ -29,13 +35,13 @@ NOON = datetime(2026, 1, 5, 12)
     ],
 )
 def test_when_and_what_are_read_from_plain_words(text: str, due: datetime, what: str):
-    assert read_reminder(text, now=NOON.astimezone(UTC)) == (due.astimezone(UTC), what)
+    assert parse_reminder(text, now=NOON.astimezone(UTC)) == (due.astimezone(UTC), what)
 
 
 @pytest.mark.parametrize(("text", "why"), [("call Ada", "When"), ("2020-01-01 9:00 call Ada", "is past")])
 def test_without_a_time_that_comes_nothing_is_read(text: str, why: str):
     with pytest.raises(BadInput, match=why):
-        read_reminder(text, now=NOON.astimezone(UTC))
+        parse_reminder(text, now=NOON.astimezone(UTC))
 
 
 async def test_what_a_person_asks_for_is_told_once_when_it_is_due(database_url: str, tmp_path: Path):
@@ -84,7 +90,7 @@ async def test_the_same_reminder_is_kept_once_and_a_canceled_one_is_gone(databas
         deps, here = app.memory.deps, scope(app)
         first = await add_reminder(deps, here, "in 2 hours call Ada", origin=Origin.PERSON)
         assert await add_reminder(deps, here, "in 2 hours call Ada", origin=Origin.PERSON) == first
-        assert await notice_reminders(deps, here, "Remind me of the milk. It is late.") == []
+        assert await set_requested_reminders(deps, here, "Remind me of the milk. It is late.") == []
         with pytest.raises(BadInput, match="1 to 500"):
             await add_reminder(deps, here, "in 2 hours", origin=Origin.PERSON)
         await cancel_reminder(deps, here, first.id)

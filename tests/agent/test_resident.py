@@ -15,8 +15,8 @@ from tests.runtime.server import Hands, fixed_tools, opened, told
 
 from festinger.agent.goals import GoalState, list_open, settle_goal
 from festinger.agent.idle import MOST_ALONE, load_thoughts
-from festinger.agent.readiness import MILESTONES, load_readiness
-from festinger.agent.reminders import add_reminder, tell_due
+from festinger.agent.readiness import MILESTONES, load_milestones
+from festinger.agent.reminders import add_reminder, deliver_due_reminders
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.consolidation.reflect import InsightsAnswer
 from festinger.ids import Origin
@@ -24,7 +24,7 @@ from festinger.llm.model import MessageRole
 from festinger.llm.providers.scripted import call_tool
 from festinger.runtime.app import StartOptions
 from festinger.services.agent import describe_mind, list_cycles, open_mind
-from festinger.services.resident import run_resident, tick
+from festinger.services.resident import run_resident_agents, tick
 
 FACTS = (
     "I live in Lisgate.", "My goal is to run a marathon by May.", "I prefer short answers.",
@@ -194,7 +194,7 @@ async def test_a_reminder_comes_into_the_conversation_when_it_is_due_and_is_told
         await tick(app)
         events = await told(app, "reminder_due")
         mind = await describe_mind(app, here.space, here.agent)
-        due, again = await tell_due(deps, here), await tell_due(deps, here)
+        due, again = await deliver_due_reminders(deps, here), await deliver_due_reminders(deps, here)
         turns = await rows(app.store, "select content from episode_turn where content like 'Reminder%%'")
 
     assert (before, len(events)) == ([], 1)
@@ -248,7 +248,7 @@ async def test_the_loop_goes_on_when_a_tick_fails(database_url: str, tmp_path: P
     async with living(database_url, tmp_path, THOUGHT) as (app, hands):
         hands.forward(timedelta(hours=1))
         with pytest.raises(InterruptedError):
-            await run_resident(app, pause=pause)
+            await run_resident_agents(app, pause=pause)
         thoughts = await load_thoughts(app.memory.deps, scope(app), limit=9)
 
     assert len(thoughts) == 1
@@ -264,7 +264,7 @@ async def test_a_goal_that_was_reached_is_thought_about_once(database_url: str, 
         hands.forward(timedelta(hours=1))
         await tick(app)
         first, second = (call.messages[-1].text for call in asked(app))
-        (reached,) = [each for each in await load_readiness(app.store, here) if each["name"] == "goal"]
+        (reached,) = [each for each in await load_milestones(app.store, here) if each["name"] == "goal"]
 
     assert f"- {goal.content}" in first
     assert "The person reached this goal." in first
@@ -298,7 +298,7 @@ async def test_a_call_that_an_earlier_thought_wanted_is_agreed_to_when_that_one_
         async with open_mind(app, scope(app), choose=choose) as agent:
             told = await agent.tell_thought()
             cycle = await say(agent, "Yes, please do.")
-        (acted,) = [each for each in await load_readiness(app.store, scope(app)) if each["name"] == "self_prompt"]
+        (acted,) = [each for each in await load_milestones(app.store, scope(app)) if each["name"] == "self_prompt"]
 
     assert told is not None
     assert "I want to call `book`" in told

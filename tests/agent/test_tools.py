@@ -14,7 +14,7 @@ import festinger.agent.tools
 from festinger.agent.goals import list_open
 from festinger.agent.reminders import list_reminders
 from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect
-from festinger.cli.agent_tools import memory_tools
+from festinger.cli.agent_tools import build_agent_tools
 from festinger.errors import BadInput, ProviderRefused
 from festinger.llm.model import MessageRole
 from festinger.llm.providers.scripted import SayStep, call_tool
@@ -55,7 +55,7 @@ async def test_a_model_uses_its_memory_and_its_words_count_as_a_models(database_
             SayStep(text="Yes."),
         )
         choose, script = answering(*steps)
-        app.agent_tools = memory_tools
+        app.agent_tools = build_agent_tools
         async with open_mind(app, here, choose=choose) as agent:
             cycle = await say(agent, "Look up the office for me.")
             plain = await say(agent, "Is the sky blue today?")

@@ -12,8 +12,8 @@ from typing import Any
 import psycopg
 from tests.architecture.source import PACKAGE
 
-from festinger.store.queries import Query, queries_of
-from festinger.store.vectors import VectorModel, bind_model
+from festinger.store.queries import Query, load_queries
+from festinger.store.vectors import EmbeddingModelSpec, bind_model
 
 UNPLANNED = {
     "jobs.listen_index": "turns hearing on",
@@ -47,7 +47,7 @@ UNPLANNED = {
 }
 """Statements that have no plan, with what they do instead."""
 
-SOME_MODEL = VectorModel(name="hashed:some", dims=384)
+SOME_MODEL = EmbeddingModelSpec(name="hashed:some", dims=384)
 
 DISTANCE = re.compile(r"<=>|<#>|<->|<\+>|<~>|<%>")
 
@@ -79,7 +79,7 @@ def rooms() -> list[str]:
 
 
 def every_query() -> list[Query]:
-    return [query for room in rooms() for query in queries_of(f"festinger.{room}").values()]
+    return [query for room in rooms() for query in load_queries(f"festinger.{room}").values()]
 
 
 def plannable() -> list[Query]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from festinger.store.migration import own_migrations
+from festinger.store.migration import load_own_migrations
 
 NAME = re.compile(r"(\d{4})_[a-z]+(?:_[a-z0-9]+)+\.(pre|post)")
 
@@ -34,12 +34,12 @@ def breaks(kind: str, text: str) -> list[str]:
 
 @pytest.mark.requirement("X-34")
 def test_every_migration_is_numbered_and_says_what_it_does() -> None:
-    assert [migration.name for migration in own_migrations() if not NAME.fullmatch(migration.name)] == []
+    assert [migration.name for migration in load_own_migrations() if not NAME.fullmatch(migration.name)] == []
 
 
 @pytest.mark.requirement("X-34")
 def test_numbers_follow_one_another_without_gap_or_twin() -> None:
-    numbers = [int(migration.name[:4]) for migration in own_migrations()]
+    numbers = [int(migration.name[:4]) for migration in load_own_migrations()]
 
     assert numbers[0] == 23, "the first one makes the whole schema"
     assert [(before, after) for before, after in pairwise(numbers) if after != before + 1] == []
@@ -49,7 +49,7 @@ def test_numbers_follow_one_another_without_gap_or_twin() -> None:
 def test_what_runs_before_the_new_code_only_adds_and_what_runs_after_it_only_removes() -> None:
     found = {
         migration.name: broken
-        for migration in own_migrations()
+        for migration in load_own_migrations()
         if (broken := breaks(migration.name.rpartition(".")[2], migration.sql))
     }
 

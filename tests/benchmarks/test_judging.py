@@ -23,10 +23,10 @@ from tests import database
 from benchmarks import contradiction, dedup, judging, supersession
 from festinger.client.memory import Memory
 from festinger.client.memory import open as open_memory
-from festinger.judge.model import SimilarityBars
+from festinger.judge.model import SimilarityThresholds
 from festinger.judge.pair_reader import NAME
 
-BARS = SimilarityBars(same=0.95, check=0.4)
+BARS = SimilarityThresholds(same=0.95, check=0.4)
 
 
 class Alike(dict[str, Any]):

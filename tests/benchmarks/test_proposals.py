@@ -6,7 +6,7 @@ from benchmarks.suite import PRODUCT
 from tests.memory.remembering import bundled
 from tests.proposals.proposing import Room
 
-from festinger.proposals.sightings.fingerprint import normalise
+from festinger.proposals.sightings.fingerprint import normalize_suggestion
 from festinger.store.pool import Store
 
 
@@ -17,7 +17,7 @@ def test_there_are_enough_pairs_of_both_kinds_and_none_is_known_by_its_fingerpri
     assert len([each for each in pairs if each.is_same]) >= 25
     assert len([each for each in pairs if not each.is_same]) >= 24
     assert len({each.id for each in pairs}) == len(pairs)
-    assert [each.id for each in pairs if normalise(each.a) == normalise(each.b)] == []
+    assert [each.id for each in pairs if normalize_suggestion(each.a) == normalize_suggestion(each.b)] == []
 
 
 @pytest.mark.requirement("H-25")

@@ -11,7 +11,7 @@ from benchmarks.run import throw_away_folder
 from benchmarks.suite import Bench
 from benchmarks.walks import COUNTS, WALKS, Walk, measure, noted_calls, recorded_walks
 
-from festinger.consolidation.resolution import apply_rules
+from festinger.consolidation.resolution import decide_by_rules
 from festinger.memory.learn.supersede import supersede_all
 from festinger.memory.undo import undo
 from festinger.proposals.verdicts.apply import apply_verdict
@@ -27,7 +27,7 @@ THROUGH: dict[str, list[Callable[..., object]]] = {
     "recall": [recall, record_recall],
     "undo": [undo],
     "verdict": [apply_verdict],
-    "resolution": [apply_rules, decide_conflict],
+    "resolution": [decide_by_rules, decide_conflict],
 }
 """What a walk misses if it was cut short or went another way: notes that fit, the last row that is written."""
 
@@ -75,7 +75,7 @@ async def test_each_function_and_class_counts_once_and_a_comprehension_not_at_al
     walk = await noted(sample.outer, sample.outer)
 
     assert {name for _, name in walk.functions} == {"outer", "Point.__init__", "Point.doubled", "double"}
-    assert walk.classes == {sample.Point}
+    assert walk.classes == {sample.ThresholdQuality}
     assert walk.modules == {sample.__name__}
     assert walk.depth == 3
 

@@ -16,8 +16,8 @@ from tests.world.worldly import kept, table
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, SessionId
 from festinger.store.pool import Store
 from festinger.text.vocabulary import may_be_vocabulary
+from festinger.world.edge_statements import apply_statement
 from festinger.world.query import load_edges_as_of
-from festinger.world.state import apply_statement
 
 CAUSE = Cause(agent=AgentId("a"), session=SessionId("s"), day=date(2026, 1, 5), origin=Origin.PERSON)
 THOUGHT = WorldTimes(

@@ -13,7 +13,7 @@ from tests.store.homes import account, reachable_folder
 import festinger
 from festinger.clock import system_stopwatch
 from festinger.store.embedded import cluster
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def first_time() -> Iterator[Shell]:
 
 def wait_until_stopped(home: Path) -> bool:
     """Whether the database server ends once nobody holds it."""
-    return any(not cluster.is_running(Layout(home=home)) for _ in patiently())
+    return any(not cluster.is_running(HomeLayout(home=home)) for _ in patiently())
 
 
 @pytest.mark.requirement("X-21", "X-24", "X-105", "P-01")
@@ -59,7 +59,7 @@ def test_two_doors_share_a_home_that_was_empty_and_what_they_learned_outlives_th
     assert (again.code, again.out) == (0, "700\n")
     assert "Starting the embedded database" in again.err
     assert first_time.real("status", "--json").json["life"]["crashes"] == 0
-    asyncio.run(cluster.stop_server(Layout(home=home), stopwatch=system_stopwatch))
+    asyncio.run(cluster.stop_server(HomeLayout(home=home), stopwatch=system_stopwatch))
 
 
 @pytest.mark.requirement("U-02")

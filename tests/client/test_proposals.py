@@ -10,7 +10,7 @@ import festinger
 from festinger.errors import BadInput, NotAuthorised, NotFound
 from festinger.proposals.pairs import list_suggested_pairs
 from festinger.proposals.promotion import promote
-from festinger.proposals.sightings.similarity import compare_meanings
+from festinger.proposals.sightings.similarity import suggest_similar_pairs
 from festinger.proposals.verdicts.reviewers import add_reviewer
 
 WHAT = "Retry the failed query"
@@ -73,7 +73,7 @@ async def test_requests_of_one_meaning_are_suggested_as_a_pair_and_others_are_no
     async with festinger.open(given(tmp_path, model="onnx:all-minilm-l6-v2"), database=database_url) as memory:
         for what in asked:
             await memory.propose(what, category="reliability", scope="tools")
-        await compare_meanings(memory._app.inbox.deps, memory.space)
+        await suggest_similar_pairs(memory._app.inbox.deps, memory.space)
         found = await list_suggested_pairs(memory._app.inbox.deps, memory.space)
 
         assert [{each["a_what"], each["b_what"], each["relation"]} for each in found] == [{*asked[:2], "same"}]

@@ -13,7 +13,7 @@ from uuid import UUID
 from tests.jobs.deps import rows
 from tests.runtime.server import MONDAY, Hands, fixed_tools, opened
 
-from festinger.consolidation.night import Night, NightDeps, begin_night, report_night
+from festinger.consolidation.night import Night, NightDeps, begin_night, load_night_report
 from festinger.consolidation.reflect import (
     InsightDraft,
     InsightsAnswer,
@@ -104,7 +104,7 @@ class Sleeper:
         deps = with_model(self.deps, model)
         night = await self.begin(agent=agent, **more)
         await run_night(deps, MAIN_SPACE, night)
-        return await report_night(deps, MAIN_SPACE, night)
+        return await load_night_report(deps, MAIN_SPACE, night)
 
     async def begin(self, *, agent: str = "", **more: Any) -> UUID:
         async with self.app.store.transaction() as transaction:

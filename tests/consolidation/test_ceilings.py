@@ -8,23 +8,23 @@ from festinger.consolidation.ceilings import (
     MOST_CHANGES,
     MOST_MOVED,
     Ceiling,
-    WeightAction,
+    PlannedWeightChange,
     check,
-    clip_move,
-    find_shadow,
-    limit_change,
+    clip_weight_change,
+    find_shadow_ceilings,
+    limit_weight_change,
 )
 from festinger.memory.confidence import HIGHEST_CENTER, Weight, reinforce_weight
 
 SHADOW = tuple(Ceiling)
 
 
-def action(before: float = 0.5, after: float = 0.55, **more: object) -> WeightAction:
+def action(before: float = 0.5, after: float = 0.55, **more: object) -> PlannedWeightChange:
     weights = {
         name: Weight(alpha=center * 10, beta=(1 - center) * 10)
         for name, center in (("before", before), ("after", after))
     }
-    return WeightAction(**{"causes": 5, "confidence": 0.5, **weights, **more})  # type: ignore[arg-type]
+    return PlannedWeightChange(**{"causes": 5, "confidence": 0.5, **weights, **more})  # type: ignore[arg-type]
 
 
 @pytest.mark.requirement("C-71")
@@ -49,7 +49,7 @@ def action(before: float = 0.5, after: float = 0.55, **more: object) -> WeightAc
         (Ceiling.BREAKER, action(0.5, 0.45, nights=9), True),
     ],
 )
-def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAction, passes: bool):
+def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: PlannedWeightChange, passes: bool):
     passed, reason = check(ceiling, wanted)
 
     assert passed is passes
@@ -58,15 +58,15 @@ def test_each_ceiling_stops_what_is_beyond_it(ceiling: Ceiling, wanted: WeightAc
 
 @pytest.mark.requirement("C-71")
 def test_the_breaker_logs_until_the_third_night_with_promotions_unless_settings_say_otherwise():
-    assert find_shadow((), (), nights=1) == {"breaker"}
-    assert find_shadow((), (), nights=2) == set()
-    assert find_shadow((), ("breaker",), nights=0) == set()
-    assert find_shadow(("breaker", "rate_limit"), (), nights=9) == {"breaker", "rate_limit"}
+    assert find_shadow_ceilings((), (), nights=1) == {"breaker"}
+    assert find_shadow_ceilings((), (), nights=2) == set()
+    assert find_shadow_ceilings((), ("breaker",), nights=0) == set()
+    assert find_shadow_ceilings(("breaker", "rate_limit"), (), nights=9) == {"breaker", "rate_limit"}
 
 
 @pytest.mark.requirement("C-71")
 def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
-    allowed, [event] = limit_change(action(0.50, 0.65))
+    allowed, [event] = limit_weight_change(action(0.50, 0.65))
 
     assert allowed.center == pytest.approx(0.60)
     assert (event.ceiling, event.enforced) == (Ceiling.RATE_LIMIT, True)
@@ -77,7 +77,7 @@ def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
 def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
     wanted = action(0.50, 0.65, causes=1)
 
-    allowed, events = limit_change(wanted, SHADOW)
+    allowed, events = limit_weight_change(wanted, SHADOW)
 
     assert allowed == wanted.after
     assert {(event.ceiling, event.enforced) for event in events} == {
@@ -90,7 +90,7 @@ def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
 def test_a_refused_change_leaves_the_weight():
     wanted = action(causes=1, confidence=0.6)
 
-    allowed, [event] = limit_change(wanted)
+    allowed, [event] = limit_weight_change(wanted)
 
     assert allowed == wanted.before
     assert event.ceiling is Ceiling.TWO_GATES
@@ -105,6 +105,6 @@ def test_no_gain_lifts_a_center_past_the_hard_ceiling():
 def test_a_night_never_moves_a_center_farther_than_its_rate(before: float, after: float, moved: float):
     wanted = action(before, after, moved=moved)
 
-    clipped = clip_move(wanted)
+    clipped = clip_weight_change(wanted)
 
     assert abs(clipped.center - wanted.before.center) <= MOST_MOVED - moved + 1e-9

@@ -20,7 +20,7 @@ from festinger.consolidation.night import (
     PlannedChange,
     find_due_agents,
     find_night,
-    report_night,
+    load_night_report,
 )
 from festinger.consolidation.reflect import MOST_SHORTENED, InsightsAnswer, QuestionsAnswer, ShortFormAnswer
 from festinger.consolidation.run import run_night
@@ -174,7 +174,7 @@ async def test_undoing_a_night_leaves_what_stood_before(database_url: str, tmp_p
 
         assert undone == len(told.items) > 2
         assert await at.state() == before
-        again = await report_night(at.deps, MAIN_SPACE, told.id)
+        again = await load_night_report(at.deps, MAIN_SPACE, told.id)
         assert all(each.is_undone for each in again.items)
         assert await undo_night(at.deps, MAIN_SPACE, told.id, by="ada") == 0
         # What was taken back is not made again, also when something else is learned.
@@ -309,7 +309,7 @@ async def test_a_night_that_was_killed_goes_on_to_the_same_rows(
     def die(*_: Any, **__: Any) -> Any:
         raise Killed
 
-    targets = {"before apply": "_learn", "after learning": "_apply", "in the transaction": "_move"}
+    targets = {"before apply": "_learn", "after learning": "_apply", "in the transaction": "_change_weight"}
     words = iter(f"{INSIGHT}, wording {'x' * number}" for number in range(1, 1000))
     async with sleeping(database_url, tmp_path) as at:
         await plant(at)
@@ -326,7 +326,7 @@ async def test_a_night_that_was_killed_goes_on_to_the_same_rows(
         [insight] = await at.memories("insight")
         assert insight.content.endswith("wording x")
         assert model.asked.count(InsightsAnswer) == asked
-        told = await report_night(deps, MAIN_SPACE, night)
+        told = await load_night_report(deps, MAIN_SPACE, night)
         learned = [each for each in told.items if each.kind == "learned"]
         assert (told.state, [each.memory for each in learned if each.memory == insight.id]) == ("done", [insight.id])
 
@@ -433,7 +433,7 @@ async def test_the_jobs_run_one_night_at_a_time_for_each_agent(database_url: str
         with pytest.raises(AlreadyRunning):
             await at.begin()
         await drain(at.app.jobs)
-        told = await report_night(at.deps, MAIN_SPACE, night.id)
+        told = await load_night_report(at.deps, MAIN_SPACE, night.id)
 
         assert (told.state, told.trigger) == ("done", "schedule")
         assert {"consolidate", "light_tick"} <= {each.name for each in at.app.jobs.periodic}
@@ -457,7 +457,7 @@ async def test_a_night_that_nobody_ended_keeps_no_other_from_beginning_for_ever(
 
         states = [each.state for each in await list_nights(at.app, space=MAIN_SPACE)]
         assert states == ["done", "failed", "failed"]
-        assert (await report_night(at.deps, MAIN_SPACE, lost)).error == "It was not ended."
+        assert (await load_night_report(at.deps, MAIN_SPACE, lost)).error == "It was not ended."
 
 
 async def test_long_memories_get_a_short_form_that_says_nothing_new(database_url: str, tmp_path: Path):

@@ -4,15 +4,15 @@ from uuid import UUID
 
 import pytest
 
-from festinger.consolidation.promote import STAGES, compute_utility, find_stage
+from festinger.consolidation.promote import STAGES, compute_utility, find_earned_stage
 from festinger.ids import Origin
-from festinger.memory.query import CauseSpan
+from festinger.memory.query import MemoryCauses
 
 FIRST, SECOND = STAGES
 
 
-def causes(count: int, days: int, *origins: Origin) -> CauseSpan:
-    return CauseSpan(
+def causes(count: int, days: int, *origins: Origin) -> MemoryCauses:
+    return MemoryCauses(
         sightings=tuple(UUID(int=each) for each in range(count)), origins=origins or (Origin.PERSON,), days=days
     )
 
@@ -35,8 +35,8 @@ def causes(count: int, days: int, *origins: Origin) -> CauseSpan:
         (0.3, causes(30, 30, Origin.DOCUMENT, Origin.PERSON), 0.0, FIRST),
     ],
 )
-def test_a_promotion_needs_causes_days_and_use(center: float, said: CauseSpan, utility: float, stage: object):
-    assert find_stage(center=center, causes=said, utility=utility) is stage
+def test_a_promotion_needs_causes_days_and_use(center: float, said: MemoryCauses, utility: float, stage: object):
+    assert find_earned_stage(center=center, causes=said, utility=utility) is stage
 
 
 @pytest.mark.requirement("C-53")

@@ -8,18 +8,18 @@ from festinger.consolidation.resolution import (
     ArbiterAnswer,
     ResolutionReport,
     begin_run,
-    find_run,
-    last_run,
+    find_resolution_run,
+    last_resolution_run,
     run_resolution,
 )
 from festinger.errors import AlreadyRunning, NoSuchRun, ProviderDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.store.pool import Store
 from festinger.world.decisions import undo_conflict_decision
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource
-from festinger.world.state import apply_statement
 
 
 async def run(bench: Bench, model: Model | None = None, *, dry_run: bool = False) -> ResolutionReport:
@@ -54,7 +54,7 @@ async def test_two_kinds_of_one_thing_end_in_two_clean_dimensions(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
     await number_from(store, 401)
-    model, _ = scripted_model(SPLIT)
+    model, _ = build_scripted_model(SPLIT)
 
     tally = await run(bench, model)
 
@@ -82,7 +82,7 @@ async def test_a_dismissed_contradiction_changes_neither_edges_nor_history(store
     await bench.hear("gnommoweb runs on docker")
     await bench.hear("gnommoweb runs on ramanujan")
     before = await table(store), await rows(store, "select * from urd_history")
-    model, _ = scripted_model(ArbiterAnswer(reasoning="said once", decision="dismiss", confidence=0.9))
+    model, _ = build_scripted_model(ArbiterAnswer(reasoning="said once", decision="dismiss", confidence=0.9))
 
     tally = await run(bench, model)
 
@@ -127,7 +127,7 @@ async def test_a_model_never_overrules_a_person_whatever_its_confidence(store: S
         bench.deps, MAIN_SPACE, bench.say("gnommoweb mars runs-on", is_isa=False, origin=Origin.MODEL)
     )
     sure = ArbiterAnswer(reasoning="it said so", decision="update", confidence=1.0)
-    model, script = scripted_model(*[sure] * 5)
+    model, script = build_scripted_model(*[sure] * 5)
 
     for _ in range(5):
         await run(bench, model)
@@ -143,7 +143,7 @@ async def test_a_decision_into_a_taken_slot_is_not_applied(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
     await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb pod deployment-type"))
-    model, _ = scripted_model(SPLIT)
+    model, _ = build_scripted_model(SPLIT)
 
     tally = await run(bench, model)
 
@@ -157,7 +157,7 @@ async def test_a_decision_into_a_taken_slot_is_not_applied(store: Store):
 async def test_one_bad_item_stops_no_other(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb", "dobby", "winky")
-    model, _ = scripted_model(
+    model, _ = build_scripted_model(
         FailStep(error=ProviderDown()), "rubbish", "more rubbish", ArbiterAnswer(reasoning="no", decision="dismiss")
     )
 
@@ -195,7 +195,7 @@ async def test_a_dry_run_decides_and_changes_nothing(store: Store):
     bench = await Bench(store).open()
     await contradicted(bench, "gnommoweb")
     before = await table(store), await queue(store)
-    model, _ = scripted_model(SPLIT)
+    model, _ = build_scripted_model(SPLIT)
 
     tally = await run(bench, model, dry_run=True)
 
@@ -211,7 +211,7 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     with pytest.raises(AlreadyRunning) as refused:
         async with store.transaction() as transaction:
             await begin_run(bench.deps, transaction, MAIN_SPACE)
-    waiting = await find_run(bench.deps, MAIN_SPACE, begun)
+    waiting = await find_resolution_run(bench.deps, MAIN_SPACE, begun)
 
     async def nobody(_space: SpaceId) -> None:
         return None
@@ -220,13 +220,13 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
 
     assert refused.value.details["run_id"] == str(begun)
     assert (waiting.state, waiting.pending) == ("waiting", 1)
-    last = await last_run(bench.deps, MAIN_SPACE)
+    last = await last_resolution_run(bench.deps, MAIN_SPACE)
     assert last is not None
     assert (last.id, last.state, last.waiting) == (begun, "done", 1)
     assert [event["payload"]["run_id"] for event in await events(store, "resolution_finished")] == [str(begun)]
     assert await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody) is None
     with pytest.raises(NoSuchRun):
-        await find_run(bench.deps, MAIN_SPACE, bench.deps.new_id())
+        await find_resolution_run(bench.deps, MAIN_SPACE, bench.deps.new_id())
 
 
 @pytest.mark.requirement("W-74", "W-76")

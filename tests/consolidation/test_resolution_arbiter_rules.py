@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.consolidation.cases import CAUSE, EDGE, case
 
-from festinger.consolidation.resolution import apply_rules
+from festinger.consolidation.resolution import decide_by_rules
 from festinger.world.conflicts import ConflictCase
 from festinger.world.decisions import ConflictDecision
-from festinger.world.model import Collision
+from festinger.world.model import CollisionType
 
 STATED: dict[str, Any] = {"incoming_source": "gutask", "incoming_origin": "person"}
 PERSONS = EDGE._replace(person_stated=True)
@@ -36,7 +36,7 @@ PERSONS = EDGE._replace(person_stated=True)
     ],
 )
 def test_the_first_fitting_rule_decides(given_case: ConflictCase, decision: ConflictDecision | None):
-    ruled = apply_rules(given_case)
+    ruled = decide_by_rules(given_case)
 
     assert (ruled.decision if ruled else None) == decision
 
@@ -45,7 +45,7 @@ def test_the_first_fitting_rule_decides(given_case: ConflictCase, decision: Conf
 def test_an_earlier_rule_goes_before_a_later_one():
     implied = case(facts={"above_existing": (202,)}, **STATED)
 
-    ruled = apply_rules(implied)
+    ruled = decide_by_rules(implied)
 
     assert ruled is not None
     assert ruled.decision is ConflictDecision.DISMISS
@@ -53,7 +53,7 @@ def test_an_earlier_rule_goes_before_a_later_one():
 
 @pytest.mark.requirement("W-74", "W-75")
 @given(
-    kind=st.sampled_from(Collision),
+    kind=st.sampled_from(CollisionType),
     causes=st.sampled_from([(), (CAUSE,)]),
     above_existing=st.sampled_from([(), (202,), (201,)]),
     above_incoming=st.sampled_from([(), (201,)]),
@@ -62,7 +62,7 @@ def test_an_earlier_rule_goes_before_a_later_one():
     is_persons=st.booleans(),
 )
 def test_a_rule_never_decides_what_needs_an_understanding_of_words(
-    kind: Collision,
+    kind: CollisionType,
     causes: tuple[dict[str, object], ...],
     above_existing: tuple[int, ...],
     above_incoming: tuple[int, ...],
@@ -82,6 +82,6 @@ def test_a_rule_never_decides_what_needs_an_understanding_of_words(
         },
     )
 
-    ruled = apply_rules(given_case)
+    ruled = decide_by_rules(given_case)
 
     assert ruled is None or ruled.decision not in (ConflictDecision.DECOMPOSE, ConflictDecision.SAME)

@@ -8,7 +8,7 @@ from festinger.consolidation.resolution import (
     ResolutionRun,
     begin_run,
     decide_by_judgement,
-    find_run,
+    find_resolution_run,
     judge_memories,
     run_resolution,
 )
@@ -35,7 +35,7 @@ async def run(mind: Mind) -> ResolutionRun:
     async with mind.store.transaction() as transaction:
         made = await begin_run(mind.world, transaction, MAIN_SPACE)
     await run_resolution(mind.world, MAIN_SPACE, made, model_for=no_model, judge_memories=of_memories)
-    return await find_run(mind.world, MAIN_SPACE, made)
+    return await find_resolution_run(mind.world, MAIN_SPACE, made)
 
 
 @pytest.mark.requirement("M-47")

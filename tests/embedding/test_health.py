@@ -6,7 +6,7 @@ from tests.embedding.servers import Served
 
 from festinger.embedding.embedder import Embedder, EmbedderOptions
 from festinger.embedding.health import check_embedder, check_profile, check_reranker
-from festinger.embedding.profiles import Threshold, ThresholdReading, bundled_profiles
+from festinger.embedding.profiles import ThresholdName, ThresholdReading, load_bundled_profiles
 from festinger.embedding.registry import open_embedder, open_embedder_or_null
 from festinger.embedding.reranker import open_reranker
 from festinger.observability.checks import CheckSeverity, worst_severity
@@ -32,8 +32,8 @@ async def test_an_uncalibrated_embedder_is_told_to_calibrate():
 
 
 async def test_what_is_carried_over_and_what_is_off_can_be_seen():
-    bundled = bundled_profiles()["onnx:all-minilm-l6-v2"]
-    none_met = {Threshold.SAME: ThresholdReading(value=None, data="ours")}
+    bundled = load_bundled_profiles()["onnx:all-minilm-l6-v2"]
+    none_met = {ThresholdName.SAME: ThresholdReading(value=None, data="ours")}
 
     check = check_profile(replace(bundled, readings={**bundled.readings, **none_met}))
 

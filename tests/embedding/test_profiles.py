@@ -8,11 +8,11 @@ from festinger.embedding.profiles import (
     REFERENCE,
     EmbedderProfile,
     EmbeddingPurpose,
-    Threshold,
-    bundled_profiles,
+    ThresholdName,
     find_profile,
-    installed_profiles,
-    read_profiles,
+    load_all_profiles,
+    load_bundled_profiles,
+    parse_profiles,
 )
 from festinger.embedding.providers.hashed import HashedEngine
 from festinger.errors import BadSetting
@@ -36,14 +36,14 @@ SOURCE = Path(__file__).parents[2] / "src" / "festinger"
     ],
 )
 def test_the_reference_profile_holds_the_numbers_that_the_design_started_from(name: str, value: float):
-    assert bundled_profiles()[REFERENCE].threshold(Threshold(name)) == value
+    assert load_bundled_profiles()[REFERENCE].threshold(ThresholdName(name)) == value
 
 
 @pytest.mark.requirement("X-76")
 def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_that_it_is_carried():
-    readings = bundled_profiles()[DEFAULT].readings
+    readings = load_bundled_profiles()[DEFAULT].readings
 
-    assert set(readings) == set(Threshold) - {Threshold.OPPOSITION}
+    assert set(readings) == set(ThresholdName) - {ThresholdName.OPPOSITION}
     for reading in readings.values():
         assert reading.data
         assert reading.carried or (reading.at is not None and reading.at >= date(2026, 11, 15))
@@ -52,7 +52,7 @@ def test_the_bundled_model_has_every_threshold_with_its_data_and_day_or_says_tha
 @pytest.mark.requirement("C-80")
 @pytest.mark.parametrize("name", [DEFAULT, "onnx:bge-small-en-v1.5"])
 def test_from_which_cosine_two_insights_say_the_same_is_measured_for_both_bundled_models(name: str):
-    reading = bundled_profiles()[name].readings[Threshold.CONFIRMING]
+    reading = load_bundled_profiles()[name].readings[ThresholdName.CONFIRMING]
 
     assert (reading.carried, reading.value is not None) == (False, True)
     assert "12,729 pairs" in reading.data
@@ -60,22 +60,22 @@ def test_from_which_cosine_two_insights_say_the_same_is_measured_for_both_bundle
 
 @pytest.mark.requirement("X-76")
 def test_a_model_without_a_profile_is_uncalibrated_and_has_no_threshold():
-    profile = find_profile("ollama:unheard-of", bundled_profiles())
+    profile = find_profile("ollama:unheard-of", load_bundled_profiles())
 
-    assert not profile.calibrated
-    assert [profile.threshold(name) for name in Threshold] == [None] * len(Threshold)
+    assert not profile.is_calibrated
+    assert [profile.threshold(name) for name in ThresholdName] == [None] * len(ThresholdName)
 
 
 def test_a_profile_that_only_says_how_to_write_is_uncalibrated_too():
-    profile = find_profile("ollama:nomic-embed-text:latest", bundled_profiles())
+    profile = find_profile("ollama:nomic-embed-text:latest", load_bundled_profiles())
 
     assert profile.prefixes[EmbeddingPurpose.QUERY] == "search_query: "
-    assert not profile.calibrated
+    assert not profile.is_calibrated
 
 
 @pytest.mark.requirement("X-75")
 def test_the_kind_of_a_memory_is_written_for_storing_only():
-    profile = bundled_profiles()[REFERENCE]
+    profile = load_bundled_profiles()[REFERENCE]
 
     assert profile.written("Tea is hot.", EmbeddingPurpose.STORE, kind="fact") == "Factual knowledge: Tea is hot."
     for purpose in (EmbeddingPurpose.QUERY, EmbeddingPurpose.COMPARE, EmbeddingPurpose.CLUSTER):
@@ -93,7 +93,7 @@ async def test_a_model_that_tells_purposes_apart_gives_four_vectors_for_one_text
 
 
 def test_a_provider_wide_profile_serves_its_models_under_their_own_names():
-    profile = find_profile("gemini:some-new-model", bundled_profiles())
+    profile = find_profile("gemini:some-new-model", load_bundled_profiles())
 
     assert profile.name == "gemini:some-new-model"
     assert profile.task_types[EmbeddingPurpose.STORE] == "RETRIEVAL_DOCUMENT"
@@ -113,11 +113,11 @@ def test_a_profile_of_this_installation_replaces_the_bundled_one(tmp_path: Path)
     path = tmp_path / "profiles.toml"
     path.write_text(MEASURED)
 
-    profiles = installed_profiles(path)
+    profiles = load_all_profiles(path)
 
-    assert profiles[DEFAULT].threshold(Threshold.SAME) == 0.97
-    assert profiles[REFERENCE] == bundled_profiles()[REFERENCE]
-    assert installed_profiles(tmp_path / "none.toml") == bundled_profiles()
+    assert profiles[DEFAULT].threshold(ThresholdName.SAME) == 0.97
+    assert profiles[REFERENCE] == load_bundled_profiles()[REFERENCE]
+    assert load_all_profiles(tmp_path / "none.toml") == load_bundled_profiles()
 
 
 @pytest.mark.parametrize(
@@ -134,13 +134,13 @@ def test_a_profile_of_this_installation_replaces_the_bundled_one(tmp_path: Path)
 )
 def test_a_wrong_file_is_refused_by_name(text: str):
     with pytest.raises(BadSetting):
-        read_profiles(text, source="mine.toml")
+        parse_profiles(text, source="mine.toml")
 
 
 @pytest.mark.requirement("X-76")
 def test_no_threshold_stands_in_the_code_of_this_room():
     """The reference numbers occur in `profiles.toml` and in no module but those that measure."""
-    readings = bundled_profiles()[REFERENCE].readings.values()
+    readings = load_bundled_profiles()[REFERENCE].readings.values()
     numbers = {str(reading.value) for reading in readings if reading.value is not None}
     modules = [path for path in (SOURCE / "embedding").glob("*.py") if path.name not in MEASURING]
 
@@ -153,7 +153,7 @@ def test_the_bundled_model_loses_by_kinds_and_therefore_has_none_and_says_so():
     text = (SOURCE / "embedding" / "profiles.toml").read_text()
     above = text.partition(f'[models."{DEFAULT}"]')[0].rpartition("\n\n")[2]
 
-    assert bundled_profiles()[DEFAULT].kinds == {}
+    assert load_bundled_profiles()[DEFAULT].kinds == {}
     assert "No kind prefixes" in above
 
 
@@ -165,7 +165,7 @@ def test_a_profile_that_an_earlier_version_saved_is_read_without_its_direction()
     thresholds.opposition = { data = "ours", value = 0.3 }
     """
 
-    found = read_profiles(saved, source="profiles.toml")["onnx:mine"]
+    found = parse_profiles(saved, source="profiles.toml")["onnx:mine"]
 
-    assert found.threshold(Threshold.SAME) == 0.9
+    assert found.threshold(ThresholdName.SAME) == 0.9
     assert not hasattr(found, "direction")

@@ -7,7 +7,7 @@ import pytest
 from festinger.embedding import registry
 from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.profiles import EmbeddingPurpose
-from festinger.embedding.registry import find_providers, open_embedder, open_embedder_or_null, split_choice
+from festinger.embedding.registry import find_embedding_providers, open_embedder, open_embedder_or_null, split_choice
 from festinger.errors import BadSetting, ProviderRefused
 from festinger.observability.metrics import DEGRADED
 
@@ -36,7 +36,7 @@ async def test_a_provider_of_another_package_is_imported_only_when_it_is_chosen(
     entry = EntryPoint(name="broken", value="festinger_no_such_package:open_engine", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
 
-    assert "broken" in find_providers()
+    assert "broken" in find_embedding_providers()
     assert (await open_embedder("hashed:", EmbedderOptions())).name == "hashed:256"
     with pytest.raises(ModuleNotFoundError):
         await open_embedder("broken:x", EmbedderOptions())
@@ -47,7 +47,7 @@ def test_another_package_cannot_take_the_name_of_a_built_in_provider(monkeypatch
     entry = EntryPoint(name="onnx", value="thief:open_engine", group=registry.GROUP)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
 
-    assert find_providers()["onnx"].value == "festinger.embedding.providers.onnx:open_engine"
+    assert find_embedding_providers()["onnx"].value == "festinger.embedding.providers.onnx:open_engine"
 
 
 @pytest.mark.requirement("X-71")

@@ -15,7 +15,7 @@ from festinger.embedding.weights import (
     EMBEDDERS,
     MS_MARCO_MINILM,
     RERANKERS,
-    Bundle,
+    ModelBundle,
     find_bundle_folder,
     verify_bundle_folder,
 )
@@ -37,7 +37,7 @@ def own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.requirement("F-104", "X-72")
 @pytest.mark.parametrize("bundle", BUNDLES)
-def test_the_installed_weights_are_the_published_ones(bundle: Bundle):
+def test_the_installed_weights_are_the_published_ones(bundle: ModelBundle):
     assert verify_bundle_folder(bundle).is_dir()
 
 
@@ -63,7 +63,7 @@ def test_a_file_that_is_gone_is_named(own_copy: Path):
 
 
 @pytest.mark.parametrize("bundle", BUNDLES)
-def test_a_missing_wheel_names_the_command_that_installs_it(bundle: Bundle):
+def test_a_missing_wheel_names_the_command_that_installs_it(bundle: ModelBundle):
     missing = replace(bundle, package="festinger_no_such_package")
 
     with pytest.raises(WeightsUnfit, match="not installed") as caught:
@@ -74,7 +74,7 @@ def test_a_missing_wheel_names_the_command_that_installs_it(bundle: Bundle):
 
 @pytest.mark.requirement("F-104")
 @pytest.mark.parametrize("bundle", BUNDLES)
-def test_every_model_has_its_licence_and_source_and_its_notice_lies_beside_it(bundle: Bundle):
+def test_every_model_has_its_licence_and_source_and_its_notice_lies_beside_it(bundle: ModelBundle):
     package = Path(*find_bundle_folder(bundle).parts[: -len(Path(bundle.folder).parts)])
     notices = [*find_bundle_folder(bundle).glob("NOTICE"), *package.parent.glob(f"{package.name}-*/licenses/NOTICE")]
 
@@ -84,7 +84,7 @@ def test_every_model_has_its_licence_and_source_and_its_notice_lies_beside_it(bu
 
 @pytest.mark.requirement("F-104")
 @pytest.mark.parametrize("bundle", BUNDLES)
-def test_the_docs_give_source_licence_wheel_and_every_sum(bundle: Bundle):
+def test_the_docs_give_source_licence_wheel_and_every_sum(bundle: ModelBundle):
     page = (Path(__file__).parents[2] / "docs" / "reference" / "models.md").read_text()
 
     assert f"From {bundle.source}, licence {bundle.licence}, in `{bundle.requirement}`" in page

@@ -13,7 +13,7 @@ from festinger.events.catalogue import Event, NewEvent
 from festinger.events.health import check_events, dead_deliveries
 from festinger.events.outbox import deliver_event, event_history, mark_delivery_dead
 from festinger.ids import MAIN_SPACE
-from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_all_jobs
+from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_dead_jobs
 from festinger.observability.checks import CheckSeverity
 from festinger.store.pool import Store, Transaction
 
@@ -84,7 +84,7 @@ async def test_a_poison_event_stops_neither_others_nor_its_subject_and_a_retry_d
     [letter] = await list_jobs(store, state=JobState.DEAD)
 
     poisoned.poison = None
-    assert await retry_all_jobs(store) == [letter.id]
+    assert await retry_dead_jobs(store) == [letter.id]
     await drain_all(wired.jobs)
 
     assert heard_before == [0, 2, 3]

@@ -3,7 +3,7 @@
 from tests.events.wiring import Wired
 from tests.jobs.deps import rows
 
-from festinger.events.outbox import MARK, scrub_words
+from festinger.events.outbox import MARK, scrub_event_words
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.store.pool import Store
 
@@ -25,9 +25,9 @@ async def test_a_forgotten_word_gives_way_to_a_mark_only_where_words_of_people_s
         await tell(wired, token)
 
     async with store.transaction() as transaction:
-        elsewhere = await scrub_words(transaction, SpaceId("work"), {"gnommoweb"})
-        nothing = await scrub_words(transaction, MAIN_SPACE, set())
-        scrubbed = await scrub_words(transaction, MAIN_SPACE, {"gnommoweb"})
+        elsewhere = await scrub_event_words(transaction, SpaceId("work"), {"gnommoweb"})
+        nothing = await scrub_event_words(transaction, MAIN_SPACE, set())
+        scrubbed = await scrub_event_words(transaction, MAIN_SPACE, {"gnommoweb"})
 
     assert (elsewhere, nothing, scrubbed) == (0, 0, 1)
     told = [row["payload"] for row in await rows(store, "select payload from event order by seq")]

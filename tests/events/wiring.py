@@ -10,8 +10,8 @@ from tests.jobs.deps import Hands, ask, make_jobs, rows, run_sql
 from festinger.events.catalogue import Delivery
 from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_delivery_dead
 from festinger.ids import id_maker
-from festinger.jobs.model import JobEnd, JobEnding, JobRun
-from festinger.jobs.queue import Jobs
+from festinger.jobs.model import EndedJob, JobEndState, JobRun
+from festinger.jobs.queue import JobRegistry
 from festinger.store.pool import Store, Transaction
 
 DELIVER = "deliver_event"
@@ -25,7 +25,7 @@ class Wired:
     def __init__(self, store: Store, hands: Hands | None = None) -> None:
         self.store = store
         self.hands = hands or Hands()
-        self.jobs: Jobs = make_jobs(store, self.hands, watch=self._watch)
+        self.jobs: JobRegistry = make_jobs(store, self.hands, watch=self._watch)
         self.outbox = Outbox(
             clock=self.hands.clock, new_id=id_maker(self.hands.clock, random.Random(next(SEEDS))), deliver=self._ask
         )
@@ -46,10 +46,10 @@ class Wired:
     async def _deliver(self, _run: JobRun, *, space: str, event: str, subscriber: str) -> None:
         await deliver_event(self.store, self.outbox, space=space, event=event, subscriber=subscriber)
 
-    async def _watch(self, transaction: Transaction, ending: JobEnding) -> None:
+    async def _watch(self, transaction: Transaction, ending: EndedJob) -> None:
         if ending.name != DELIVER:
             return
-        if ending.end is JobEnd.DEAD:
+        if ending.end is JobEndState.DEAD:
             await mark_delivery_dead(transaction, self.outbox, **ending.ids, error=ending.text)
         else:
             await drop_delivery(transaction, **ending.ids, note=ending.text, now=self.hands.now)

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from festinger.errors import BadInput
-from festinger.integrations.connect import TOOLS, InstalledCommands, ToolPlace, apply_changes, build_edits, plan_changes
+from festinger.integrations.connect import (
+    TOOLS,
+    InstalledCommands,
+    ToolConfigLocation,
+    apply_changes,
+    build_edits,
+    plan_changes,
+)
 
 JSON = '{\n    "theirs": {"keep": [1, 2]},  // a comment\n    "hooks": {},\n}\n'
 TOML = '# mine\nmodel = "m"  # small\n\n[mcp_servers.other]\ncommand = "x"\n\n[profiles.a]\nmodel = "n"\n'
@@ -16,7 +23,7 @@ SERVERS = {"claude-code": ".claude.json", "codex": ".codex/config.toml", "cursor
 
 def change(person: Path, tool: str, *, connect: bool = True, project: Path | None = None, **environment: str):
     """Connect or disconnect; what was changed."""
-    place = ToolPlace(tool=tool, person=person, project=project, environment=environment)
+    place = ToolConfigLocation(tool=tool, person=person, project=project, environment=environment)
     folder = person / "festinger" / "hooks"
     commands = InstalledCommands(
         festinger=Path("/opt/bin/festinger"), hook=Path("/opt/bin/festinger-hook"), folder=folder

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.integrations.hook import find_project
+from festinger.integrations.hook import find_project_agent
 
 HOOK = Path(sys.executable).with_name("festinger-hook")
 
@@ -31,12 +31,12 @@ def test_worktrees_and_folders_of_a_repository_share_its_root(tmp_path: Path):
         (tmp_path / name / ".git").write_text(f"gitdir: {target}\n")
     (tmp_path / "link").symlink_to(repository / "src")
 
-    assert find_project(str(repository / "src" / "deep")) == str(repository)
-    assert find_project(str(tmp_path / "quay")) == str(repository)
-    assert find_project(str(tmp_path / "pier")) == str(bare)
-    assert find_project(str(module)) == str(module)
-    assert find_project(str(tmp_path / "link")) == str(repository)
-    assert find_project(str(tmp_path)) == str(tmp_path)
+    assert find_project_agent(str(repository / "src" / "deep")) == str(repository)
+    assert find_project_agent(str(tmp_path / "quay")) == str(repository)
+    assert find_project_agent(str(tmp_path / "pier")) == str(bare)
+    assert find_project_agent(str(module)) == str(module)
+    assert find_project_agent(str(tmp_path / "link")) == str(repository)
+    assert find_project_agent(str(tmp_path)) == str(tmp_path)
 
 
 @pytest.mark.requirement("I-21")

@@ -12,7 +12,7 @@ from typing import Any
 from tests.jobs.deps import drain, rows
 
 from festinger.jobs.model import JobRun
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.store.pool import Store
 
 
@@ -25,11 +25,13 @@ class Case:
     """One job: how the world looks before it, its ids, and the rows that it is about."""
 
     name: str
-    prepare: Callable[[Jobs], Awaitable[dict[str, Any]]]
+    prepare: Callable[[JobRegistry], Awaitable[dict[str, Any]]]
     look: str
 
 
-async def rows_after(store: Store, jobs: Jobs, case: Case, *, runs: int, kill_first: bool) -> list[dict[str, Any]]:
+async def rows_after(
+    store: Store, jobs: JobRegistry, case: Case, *, runs: int, kill_first: bool
+) -> list[dict[str, Any]]:
     ids = await case.prepare(jobs)
     if kill_first:
         await _killed_midway(store, jobs, case, ids)
@@ -39,7 +41,7 @@ async def rows_after(store: Store, jobs: Jobs, case: Case, *, runs: int, kill_fi
     return await rows(store, case.look)
 
 
-async def _killed_midway(store: Store, jobs: Jobs, case: Case, ids: dict[str, Any]) -> None:
+async def _killed_midway(store: Store, jobs: JobRegistry, case: Case, ids: dict[str, Any]) -> None:
     """Run the deed until its first report, or its end, and let the process die there."""
     deps, work = jobs.deps, jobs[case.name]
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from festinger.jobs.model import Watch
-from festinger.jobs.queue import Jobs, ignore_ending
+from festinger.jobs.queue import JobRegistry, null_job_watcher
 from festinger.jobs.worker import WorkerPool
 from festinger.store.pool import Store
 from festinger.store.queries import Query
@@ -42,11 +42,15 @@ class Seen:
 
 
 def make_jobs(
-    store: Store, hands: Hands | None = None, *, settings: Mapping[str, Any] | None = None, watch: Watch = ignore_ending
-) -> Jobs:
+    store: Store,
+    hands: Hands | None = None,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    watch: Watch = null_job_watcher,
+) -> JobRegistry:
     hands = hands or Hands()
     in_force = settings if settings is not None else SETTINGS
-    return Jobs(
+    return JobRegistry(
         store,
         clock=hands.clock,
         stopwatch=hands.stopwatch,
@@ -57,12 +61,12 @@ def make_jobs(
     )
 
 
-async def drain(jobs: Jobs, *, workers: int = 1) -> None:
+async def drain(jobs: JobRegistry, *, workers: int = 1) -> None:
     """Do what is due now."""
     await WorkerPool(jobs, shutdown_seconds=5).drain(workers=workers)
 
 
-async def drain_all(jobs: Jobs, *, rounds: int = 20) -> None:
+async def drain_all(jobs: JobRegistry, *, rounds: int = 20) -> None:
     """Do what is due now or later: the waiting times of retries are cut short."""
     for _ in range(rounds):
         await drain(jobs)

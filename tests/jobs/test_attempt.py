@@ -8,7 +8,7 @@ from tests.jobs.deps import MONDAY, drain, drain_all, make_jobs, rows, run_sql
 
 from festinger.errors import BadInput, ProviderDown, ProviderRefused
 from festinger.jobs.dead_letters import JobState, find_job, list_jobs
-from festinger.jobs.model import JobEnd, JobEnding, JobRun
+from festinger.jobs.model import EndedJob, JobEndState, JobRun
 from festinger.store.pool import Store, Transaction
 
 
@@ -84,9 +84,9 @@ async def test_a_failing_job_does_not_keep_others_from_running(store: Store):
 
 @pytest.mark.requirement("X-52")
 async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(store: Store):
-    told: list[JobEnding] = []
+    told: list[EndedJob] = []
 
-    async def watch(transaction: Transaction, ending: JobEnding) -> None:
+    async def watch(transaction: Transaction, ending: EndedJob) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -95,8 +95,8 @@ async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(s
     await drain_all(jobs)
 
     assert told == [
-        JobEnding(
-            end=JobEnd.DEAD,
+        EndedJob(
+            end=JobEndState.DEAD,
             job=job,
             name="judge",
             ids={"pair": "p1"},
@@ -107,9 +107,9 @@ async def test_an_ending_is_told_once_in_its_transaction_with_a_redacted_error(s
 
 
 async def test_a_dead_job_is_not_told_again_when_its_end_is_repeated_after_a_crash(store: Store):
-    told: list[JobEnding] = []
+    told: list[EndedJob] = []
 
-    async def watch(transaction: Transaction, ending: JobEnding) -> None:
+    async def watch(transaction: Transaction, ending: EndedJob) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -124,9 +124,9 @@ async def test_a_dead_job_is_not_told_again_when_its_end_is_repeated_after_a_cra
 
 
 async def test_a_watch_that_fails_leaves_the_job_unmarked_and_it_is_tried_again(store: Store):
-    told: list[JobEnding] = []
+    told: list[EndedJob] = []
 
-    async def watch(transaction: Transaction, ending: JobEnding) -> None:
+    async def watch(transaction: Transaction, ending: EndedJob) -> None:
         told.append(ending)
         if len(told) == 1:
             raise ProviderDown

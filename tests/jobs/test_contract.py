@@ -14,7 +14,7 @@ from tests.jobs.deps import rows, run_sql
 from festinger.events.outbox import prune_events
 from festinger.jobs.dead_letters import prune_jobs
 from festinger.jobs.model import JobRun
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.settings.tree import EventsSettings, StoreSettings
 from festinger.store.pool import Store, open_store
 
@@ -33,19 +33,19 @@ OLD_JOBS = """insert into procrastinate_jobs (queue_name, task_name, status)
 select 'learn', 'gone', 'succeeded' from generate_series(1, 1500)"""
 
 
-async def one_delivery(jobs: Jobs) -> dict[str, Any]:
+async def one_delivery(jobs: JobRegistry) -> dict[str, Any]:
     [row] = await rows(
         jobs.deps.store, "select space_id as space, event_id::text as event, subscriber from event_delivery"
     )
     return dict(row)
 
 
-async def old_events(jobs: Jobs) -> dict[str, Any]:
+async def old_events(jobs: JobRegistry) -> dict[str, Any]:
     await run_sql(jobs.deps.store, OLD)
     return {}
 
 
-async def old_jobs(jobs: Jobs) -> dict[str, Any]:
+async def old_jobs(jobs: JobRegistry) -> dict[str, Any]:
     await run_sql(jobs.deps.store, OLD_JOBS)
     return {}
 
@@ -57,7 +57,7 @@ CASES = [
 ]
 
 
-async def wire(store: Store) -> Jobs:
+async def wire(store: Store) -> JobRegistry:
     """All jobs that these two rooms bring along."""
     wired = Wired(store)
     await make_told(store)

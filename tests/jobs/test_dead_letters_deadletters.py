@@ -6,8 +6,8 @@ import pytest
 from tests.jobs.deps import MONDAY, Hands, drain, drain_all, make_jobs
 
 from festinger.errors import BadInput, NotFound, ProviderDown
-from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs, retry_all_jobs, retry_job
-from festinger.jobs.model import JobEnd, JobEnding, JobRun
+from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs, retry_dead_jobs, retry_job
+from festinger.jobs.model import EndedJob, JobEndState, JobRun
 from festinger.store.pool import Store, Transaction
 
 
@@ -91,16 +91,16 @@ async def test_all_dead_jobs_of_a_name_are_retried_together(store: Store):
     embedded = await jobs.defer(None, "embed")
     await drain_all(jobs)
 
-    assert await retry_all_jobs(store, name="judge") == judged
+    assert await retry_dead_jobs(store, name="judge") == judged
     assert [job.id for job in await list_jobs(store, state=JobState.DEAD)] == [embedded]
-    assert await retry_all_jobs(store) == [embedded]
+    assert await retry_dead_jobs(store) == [embedded]
 
 
 @pytest.mark.requirement("X-52")
 async def test_a_dropped_job_leaves_the_dead_with_its_note_and_is_told(store: Store):
-    told: list[JobEnding] = []
+    told: list[EndedJob] = []
 
-    async def watch(transaction: Transaction, ending: JobEnding) -> None:
+    async def watch(transaction: Transaction, ending: EndedJob) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)
@@ -115,8 +115,8 @@ async def test_a_dropped_job_leaves_the_dead_with_its_note_and_is_told(store: St
         (job, "the pair is gone")
     ]
     assert [(ending.end, dict(ending.ids)) for ending in told] == [
-        (JobEnd.DEAD, {"pair": "p1"}),
-        (JobEnd.DROPPED, {"pair": "p1"}),
+        (JobEndState.DEAD, {"pair": "p1"}),
+        (JobEndState.DROPPED, {"pair": "p1"}),
     ]
     with pytest.raises(NotFound):
         await drop_job(jobs.deps, job, note="again")

@@ -4,9 +4,9 @@ import pytest
 from tests.jobs.deps import drain, make_jobs, run_sql
 
 from festinger.errors import BadInput
-from festinger.jobs.dead_letters import check_jobs, retry_all_jobs
+from festinger.jobs.dead_letters import check_jobs, retry_dead_jobs
 from festinger.jobs.model import JobRun
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.observability.checks import Check, CheckSeverity
 from festinger.store.pool import Store
 
@@ -15,7 +15,7 @@ async def refuse(_run: JobRun, **_ids: object) -> None:
     raise BadInput("no")
 
 
-async def checks(jobs: Jobs) -> dict[str, Check]:
+async def checks(jobs: JobRegistry) -> dict[str, Check]:
     return {check.name: check for check in await check_jobs(jobs.deps)}
 
 
@@ -31,7 +31,7 @@ async def test_a_dead_job_fails_by_name_with_a_remedy(store: Store):
     assert "`judge_pairs` (1)" in dead.message
     assert "festinger jobs retry" in dead.remedy
     assert dead.details == {"jobs": [job]}
-    await retry_all_jobs(store)
+    await retry_dead_jobs(store)
     assert (await checks(jobs))["jobs.dead"].severity is CheckSeverity.OK
 
 

@@ -8,7 +8,7 @@ from tests.jobs.deps import Hands, drain, drain_all, make_jobs, rows, run_sql
 from festinger.errors import BadInput
 from festinger.jobs.dead_letters import drop_job, list_jobs, prune_jobs
 from festinger.jobs.model import JobRun
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.store.pool import Store
 
 AGE = "update procrastinate_events set at = %(at)s"
@@ -22,7 +22,7 @@ async def refuse(_run: JobRun, **_ids: object) -> None:
     raise BadInput("no")
 
 
-def run_of(jobs: Jobs) -> JobRun:
+def run_of(jobs: JobRegistry) -> JobRun:
     deps = jobs.deps
     return JobRun(1, "prune", store=deps.store, clock=deps.clock, stopwatch=deps.stopwatch, limit=timedelta(hours=1))
 

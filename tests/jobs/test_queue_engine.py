@@ -2,8 +2,8 @@
 
 import pytest
 
-from festinger.jobs.queue import job_migrations
-from festinger.store.migration import migrate, own_migrations
+from festinger.jobs.queue import load_engine_migrations
+from festinger.store.migration import load_own_migrations, migrate
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
@@ -16,7 +16,7 @@ TABLES = Query(
 
 
 def test_the_engines_migrations_come_in_order_under_names_of_their_own():
-    names = [migration.name for migration in job_migrations()]
+    names = [migration.name for migration in load_engine_migrations()]
 
     assert names == sorted(names)
     assert all(name.startswith("procrastinate/") for name in names)
@@ -29,4 +29,4 @@ async def test_the_engine_lives_in_the_same_database(store: Store):
 
 
 async def test_a_second_migration_has_nothing_to_do(database_url: str):
-    assert await migrate(database_url, [*own_migrations(), *job_migrations()]) == []
+    assert await migrate(database_url, [*load_own_migrations(), *load_engine_migrations()]) == []

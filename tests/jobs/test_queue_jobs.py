@@ -9,9 +9,9 @@ from festinger.errors import AlreadyRunning, BadInput, FestingerError, NotFound,
 from festinger.jobs.model import JobPriority, JobRun, Queue
 from festinger.jobs.queue import JobRequest
 from festinger.store.pool import Store, is_in_transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 WAITING = "select id, queue_name, args from procrastinate_jobs where status = 'todo' order by id"
 

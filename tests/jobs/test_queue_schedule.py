@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.jobs.deps import SETTINGS, Hands, drain, make_jobs
 
 from festinger.jobs.model import JobRun
-from festinger.jobs.queue import Jobs, defer_due_jobs, latest_due, list_scheduled_jobs, next_due
+from festinger.jobs.queue import JobRegistry, defer_due_jobs, latest_due_time, list_scheduled_jobs, next_due_time
 from festinger.store.pool import Store
 
 EVE = datetime(2026, 1, 4, 20, tzinfo=UTC)
@@ -20,7 +20,7 @@ async def nothing(_run: JobRun) -> None:
     pass
 
 
-async def minutes(workers: list[Jobs], hands: Hands, until: datetime) -> list[datetime]:
+async def minutes(workers: list[JobRegistry], hands: Hands, until: datetime) -> list[datetime]:
     """Let the clock run, minute by minute, with a tick of every worker; the moments at which a run began."""
     began = []
     while hands.now < until:
@@ -164,7 +164,7 @@ MOMENTS = st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.
 
 @given(now=MOMENTS, hour=st.integers(0, 23), minute=st.integers(0, 59))
 def test_a_daily_line_was_last_due_within_a_day_at_its_minute(now: datetime, hour: int, minute: int):
-    due = latest_due(f"{minute} {hour} * * *", now=now, after=EPOCH)
+    due = latest_due_time(f"{minute} {hour} * * *", now=now, after=EPOCH)
 
     assert due is not None
     assert timedelta(0) <= now - due < timedelta(days=1)
@@ -173,20 +173,20 @@ def test_a_daily_line_was_last_due_within_a_day_at_its_minute(now: datetime, hou
 
 @given(now=MOMENTS)
 def test_a_moment_is_due_once(now: datetime):
-    due = latest_due("*/5 * * * *", now=now, after=EPOCH)
+    due = latest_due_time("*/5 * * * *", now=now, after=EPOCH)
 
     assert due is not None
-    assert latest_due("*/5 * * * *", now=now, after=due) is None
+    assert latest_due_time("*/5 * * * *", now=now, after=due) is None
 
 
 @given(now=MOMENTS)
 def test_the_next_run_lies_ahead(now: datetime):
-    following = next_due("0 2 * * *", now=now)
+    following = next_due_time("0 2 * * *", now=now)
 
     assert following is not None
     assert now < following <= now + timedelta(days=1)
 
 
 def test_a_line_that_never_comes_true_is_never_due():
-    assert latest_due("0 0 30 2 *", now=EVE, after=EPOCH) is None
-    assert next_due("0 0 30 2 *", now=EVE) is None
+    assert latest_due_time("0 0 30 2 *", now=EVE, after=EPOCH) is None
+    assert next_due_time("0 0 30 2 *", now=EVE) is None

@@ -12,7 +12,7 @@ from festinger.errors import StoreDown
 from festinger.jobs import worker
 from festinger.jobs.dead_letters import JobState, find_job
 from festinger.jobs.model import JobRun, Queue
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.jobs.worker import WorkerPool, restart_delays, run_workers
 from festinger.store.pool import Store
 
@@ -165,7 +165,7 @@ async def test_the_heartbeat_of_every_worker_is_renewed(store: Store):
     async with run_workers(jobs, roaming=1, shutdown_seconds=5) as crew:
         await gate.begun.get()
         await run_sql(store, "update procrastinate_workers set last_heartbeat = now() - interval '1 hour'")
-        await crew.beat()
+        await crew.send_heartbeats()
         silent = await rows(
             store, "select 1 from procrastinate_workers where last_heartbeat < now() - interval '1 minute'"
         )
@@ -204,7 +204,7 @@ async def test_the_tick_waits_for_the_next_minute(store: Store):
     async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
-    jobs: Jobs = make_jobs(store)
+    jobs: JobRegistry = make_jobs(store)
     crew = WorkerPool(jobs, shutdown_seconds=5, pause=pause)
     hands = jobs.deps.clock.__self__  # type: ignore[attr-defined]
     hands.forward(timedelta(seconds=42))

@@ -4,7 +4,7 @@ import pytest
 from tests.jobs.deps import drain, drain_all, make_jobs, run_sql
 
 from festinger.jobs.dead_letters import JobState, find_job
-from festinger.jobs.model import JobEnding, JobRun
+from festinger.jobs.model import EndedJob, JobRun
 from festinger.jobs.worker import requeue_stalled
 from festinger.store.pool import Store, Transaction
 
@@ -54,9 +54,9 @@ async def test_a_worker_that_was_heard_within_the_minute_keeps_its_job(store: St
 
 
 async def test_a_job_over_which_three_workers_died_is_parked_and_told(store: Store):
-    told: list[JobEnding] = []
+    told: list[EndedJob] = []
 
-    async def watch(transaction: Transaction, ending: JobEnding) -> None:
+    async def watch(transaction: Transaction, ending: EndedJob) -> None:
         told.append(ending)
 
     jobs = make_jobs(store, watch=watch)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from festinger.embedding.embedder import Vector
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, ThresholdName, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
+    CalibrationExample,
     CalibrationResult,
     CalibrationTargets,
-    Example,
-    Label,
+    PairLabel,
     apply_calibration,
     calibrate_thresholds,
     measure_examples,
@@ -26,7 +26,7 @@ BEFORE = EmbedderProfile(
     readings={
         name: ThresholdReading(value=value, data="before")
         for name, value in {"same": 0.5, "check": 0.5, "subject": 0.95, "censor": 0.2, "novel": 0.4}.items()
-        for name in [Threshold(name)]
+        for name in [ThresholdName(name)]
     },
 )
 
@@ -65,21 +65,21 @@ def said_in(text: str) -> float:
 
 
 def placed(
-    label: Label, *cosines: float, a: str = "The tea is warm", b: str = "The garden smells of roses"
-) -> list[Example]:
-    return [Example(a=a, b=f"{b} {word_of(cosine)}", label=label) for cosine in cosines]
+    label: PairLabel, *cosines: float, a: str = "The tea is warm", b: str = "The garden smells of roses"
+) -> list[CalibrationExample]:
+    return [CalibrationExample(a=a, b=f"{b} {word_of(cosine)}", label=label) for cosine in cosines]
 
 
 def evenly(low: float, high: float, count: int = 60) -> list[float]:
     return [low + (high - low) * place / (count - 1) for place in range(count)]
 
 
-STATEMENTS = [*placed(Label.SAME, *evenly(0.72, 0.99)), *placed(Label.UNRELATED, *evenly(0.1, 0.8))]
-NAMES = [*placed(Label.SAME_SUBJECT, *evenly(0.6, 0.99)), *placed(Label.OTHER_SUBJECT, *evenly(0.0, 0.5))]
-CENSORS = [*placed(Label.CENSORED, *evenly(0.3, 0.9)), *placed(Label.ALLOWED, *evenly(0.0, 0.6))]
+STATEMENTS = [*placed(PairLabel.SAME, *evenly(0.72, 0.99)), *placed(PairLabel.UNRELATED, *evenly(0.1, 0.8))]
+NAMES = [*placed(PairLabel.SAME_SUBJECT, *evenly(0.6, 0.99)), *placed(PairLabel.OTHER_SUBJECT, *evenly(0.0, 0.5))]
+CENSORS = [*placed(PairLabel.CENSORED, *evenly(0.3, 0.9)), *placed(PairLabel.ALLOWED, *evenly(0.0, 0.6))]
 
 
-async def found_in(*examples: Example) -> CalibrationResult:
+async def found_in(*examples: CalibrationExample) -> CalibrationResult:
     examined = await measure_examples(Told(), examples, report=lambda _pairs: None)
     return calibrate_thresholds(examined, BEFORE, bars=CalibrationTargets())
 
@@ -89,10 +89,10 @@ async def test_every_threshold_comes_from_its_own_examples():
     found = {each.name: each for each in (await found_in(*STATEMENTS, *NAMES, *CENSORS)).findings}
 
     assert {name: each.after for name, each in found.items()} == {
-        Threshold.SAME: pytest.approx(0.8, abs=1e-3),
-        Threshold.CHECK: pytest.approx(0.7337, abs=1e-3),
-        Threshold.SUBJECT: pytest.approx(0.6198, abs=1e-3),
-        Threshold.CENSOR: pytest.approx(0.6, abs=1e-3),
+        ThresholdName.SAME: pytest.approx(0.8, abs=1e-3),
+        ThresholdName.CHECK: pytest.approx(0.7337, abs=1e-3),
+        ThresholdName.SUBJECT: pytest.approx(0.6198, abs=1e-3),
+        ThresholdName.CENSOR: pytest.approx(0.6, abs=1e-3),
     }
     assert {name: each.before for name, each in found.items()} == {name: BEFORE.threshold(name) for name in found}
 
@@ -114,7 +114,7 @@ async def test_what_a_threshold_does_to_the_examples_is_told_before_and_after():
 
 @pytest.mark.requirement("M-26")
 async def test_pairs_that_a_guard_parts_do_not_raise_same_and_count_for_check():
-    guarded = placed(Label.CONTRADICTS, *[0.98] * 30, a="The server has 16 GB", b="The server has 32 GB")
+    guarded = placed(PairLabel.CONTRADICTS, *[0.98] * 30, a="The server has 16 GB", b="The server has 32 GB")
 
     plain, with_guarded = await found_in(*STATEMENTS), await found_in(*STATEMENTS, *guarded)
 
@@ -128,28 +128,28 @@ async def test_pairs_that_a_guard_parts_do_not_raise_same_and_count_for_check():
 
 @pytest.mark.requirement("M-26")
 async def test_where_no_value_reaches_the_bar_there_is_none_and_it_is_said():
-    hopeless = [*placed(Label.SAME, *evenly(0.5, 0.8)), *placed(Label.UNRELATED, *evenly(0.5, 0.95))]
-    alike = [*placed(Label.SAME_SUBJECT, *evenly(0.5, 0.9)), *placed(Label.OTHER_SUBJECT, *evenly(0.4, 0.9))]
-    loud = [*placed(Label.CENSORED, *evenly(0.1, 0.5)), *placed(Label.ALLOWED, *evenly(0.1, 0.6))]
+    hopeless = [*placed(PairLabel.SAME, *evenly(0.5, 0.8)), *placed(PairLabel.UNRELATED, *evenly(0.5, 0.95))]
+    alike = [*placed(PairLabel.SAME_SUBJECT, *evenly(0.5, 0.9)), *placed(PairLabel.OTHER_SUBJECT, *evenly(0.4, 0.9))]
+    loud = [*placed(PairLabel.CENSORED, *evenly(0.1, 0.5)), *placed(PairLabel.ALLOWED, *evenly(0.1, 0.6))]
 
     found = await found_in(*hopeless, *alike, *loud)
     profile = apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
-    said = {each.name: (each.after, each.said) for each in found.findings if each.name != Threshold.CHECK}
+    said = {each.name: (each.after, each.said) for each in found.findings if each.name != ThresholdName.CHECK}
     assert {name: value for name, (value, _) in said.items()} == {
-        Threshold.SAME: None,
-        Threshold.SUBJECT: None,
-        Threshold.CENSOR: None,
+        ThresholdName.SAME: None,
+        ThresholdName.SUBJECT: None,
+        ThresholdName.CENSOR: None,
     }
-    assert "vectors alone never confirm" in said[Threshold.SAME][1]
-    assert "only equal names" in said[Threshold.SUBJECT][1]
-    assert "only patterns" in said[Threshold.CENSOR][1]
+    assert "vectors alone never confirm" in said[ThresholdName.SAME][1]
+    assert "only equal names" in said[ThresholdName.SUBJECT][1]
+    assert "only patterns" in said[ThresholdName.CENSOR][1]
     assert [profile.threshold(name) for name in said] == [None, None, None]
 
 
 @pytest.mark.requirement("M-26")
-@pytest.mark.parametrize("label", [Label.SAME, Label.UNRELATED])
-async def test_fewer_than_fifty_pairs_of_a_class_are_refused(label: Label):
+@pytest.mark.parametrize("label", [PairLabel.SAME, PairLabel.UNRELATED])
+async def test_fewer_than_fifty_pairs_of_a_class_are_refused(label: PairLabel):
     few = [each for each in STATEMENTS if each.label is label][:49]
     others = [each for each in STATEMENTS if each.label is not label]
 
@@ -159,8 +159,8 @@ async def test_fewer_than_fifty_pairs_of_a_class_are_refused(label: Label):
 
 @pytest.mark.requirement("M-26")
 async def test_different_pairs_that_guards_part_say_nothing_about_vectors_and_are_refused_as_too_few():
-    same = placed(Label.SAME, *evenly(0.7, 0.99))
-    guarded = placed(Label.CONTRADICTS, *evenly(0.1, 0.8), a="It has 16 GB", b="It has 32 GB")
+    same = placed(PairLabel.SAME, *evenly(0.7, 0.99))
+    guarded = placed(PairLabel.CONTRADICTS, *evenly(0.1, 0.8), a="It has 16 GB", b="It has 32 GB")
 
     with pytest.raises(BadInput, match="Only 0 different pairs"):
         await found_in(*same, *guarded)
@@ -171,9 +171,9 @@ async def test_what_there_are_too_few_examples_of_stays_as_it_was_and_is_said():
     profile = apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
     assert [why.partition(":")[0] for why in found.left] == ["subject", "censor"]
-    for name in (Threshold.SUBJECT, Threshold.CENSOR, Threshold.NOVEL):
+    for name in (ThresholdName.SUBJECT, ThresholdName.CENSOR, ThresholdName.NOVEL):
         assert profile.readings[name] == BEFORE.readings[name]
-    assert profile.readings[Threshold.SAME].data == "ours"
+    assert profile.readings[ThresholdName.SAME].data == "ours"
 
 
 async def test_every_pair_is_reported_as_measured():
@@ -188,4 +188,4 @@ async def test_the_profile_that_was_given_is_left_alone():
     apply_calibration(BEFORE, found, data="ours", at=MONDAY, bars=CalibrationTargets())
 
     assert replace(BEFORE) == BEFORE
-    assert BEFORE.threshold(Threshold.SAME) == 0.5
+    assert BEFORE.threshold(ThresholdName.SAME) == 0.5

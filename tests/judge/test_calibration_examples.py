@@ -8,10 +8,10 @@ import pytest
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
     LEAST_PAIRS,
-    Example,
-    Label,
-    bundled_examples,
+    CalibrationExample,
+    PairLabel,
     examples_from_decision,
+    load_bundled_examples,
     read_examples,
 )
 from festinger.judge.model import Relation
@@ -21,20 +21,20 @@ RELATIONS = [relation for relation in Relation if relation is not Relation.UNSUR
 
 @pytest.mark.requirement("M-26")
 def test_the_bundled_examples_are_enough_for_every_threshold_and_none_stands_twice():
-    examples = bundled_examples()
+    examples = load_bundled_examples()
     counted = Counter(each.label for each in examples)
 
     for label in (
-        Label.SAME,
-        Label.UNRELATED,
-        Label.NEGATION,
-        Label.SAME_SUBJECT,
-        Label.OTHER_SUBJECT,
-        Label.CENSORED,
-        Label.ALLOWED,
+        PairLabel.SAME,
+        PairLabel.UNRELATED,
+        PairLabel.NEGATION,
+        PairLabel.SAME_SUBJECT,
+        PairLabel.OTHER_SUBJECT,
+        PairLabel.CENSORED,
+        PairLabel.ALLOWED,
     ):
         assert counted[label] >= LEAST_PAIRS, label
-    assert {Label.UPDATE, Label.CONTRADICTS, Label.REFINES} <= set(counted)
+    assert {PairLabel.UPDATE, PairLabel.CONTRADICTS, PairLabel.REFINES} <= set(counted)
     assert len({(each.a, each.b) for each in examples}) == len(examples)
 
 
@@ -44,7 +44,7 @@ def test_every_relation_of_the_judges_is_a_label_of_a_file(relation: Relation, t
     file = tmp_path / "pairs.jsonl"
     file.write_text(f'\n{{"a": "one", "b": "two\u2028", "label": "{relation}"}}\n', encoding="utf-8")
 
-    assert read_examples(file) == [Example(a="one", b="two\u2028", label=Label(relation.value))]
+    assert read_examples(file) == [CalibrationExample(a="one", b="two\u2028", label=PairLabel(relation.value))]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_a_persons_word_teaches_that_two_names_are_of_one_subject_unless_both_ho
     equal = examples_from_decision(*told, Relation.SAME, subjects=("server", "server"))
 
     assert update == [
-        Example(a=told[0], b=told[1], label=Label.UPDATE),
-        Example(a="the server", b="our server", label=Label.SAME_SUBJECT),
+        CalibrationExample(a=told[0], b=told[1], label=PairLabel.UPDATE),
+        CalibrationExample(a="the server", b="our server", label=PairLabel.SAME_SUBJECT),
     ]
     assert [each.label for found in (apart, nameless, equal) for each in found] == [
-        Label.UNRELATED,
-        Label.SAME,
-        Label.SAME,
+        PairLabel.UNRELATED,
+        PairLabel.SAME,
+        PairLabel.SAME,
     ]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.embedding.embedder import EmbedderOptions
-from festinger.embedding.profiles import REFERENCE, Threshold, bundled_profiles
+from festinger.embedding.profiles import REFERENCE, ThresholdName, load_bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import BadInput
 from festinger.judge.calibration import (
@@ -122,12 +122,12 @@ async def test_measuring_twice_proposes_the_same():
 @pytest.mark.requirement("X-77")
 def test_a_calibrated_profile_says_on_what_and_when_and_leaves_the_old_one_alone():
     proposal = propose_thresholds(measured(evenly(0.8, 1, 100), evenly(0, 0.5, 100)), CalibrationTargets())
-    old = bundled_profiles()[REFERENCE]
+    old = load_bundled_profiles()[REFERENCE]
 
     new = apply_proposed_thresholds(old, proposal, data="mine.jsonl", at=date(2026, 12, 1), bars=CalibrationTargets())
 
-    reading = new.readings[Threshold.SAME]
+    reading = new.readings[ThresholdName.SAME]
     assert (reading.value, reading.data, reading.at) == (proposal.same, "mine.jsonl", date(2026, 12, 1))
-    assert new.threshold(Threshold.CHECK) == proposal.check
-    assert new.threshold(Threshold.SUBJECT) == old.threshold(Threshold.SUBJECT)
-    assert old.threshold(Threshold.SAME) == 0.95
+    assert new.threshold(ThresholdName.CHECK) == proposal.check
+    assert new.threshold(ThresholdName.SUBJECT) == old.threshold(ThresholdName.SUBJECT)
+    assert old.threshold(ThresholdName.SAME) == 0.95

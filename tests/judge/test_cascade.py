@@ -9,11 +9,11 @@ from tests.judge.test_pair_reader import ScriptedScorer
 from festinger.errors import Overloaded, ProviderDown
 from festinger.ids import MAIN_SPACE
 from festinger.judge.cascade import CascadeConfig, RelationAnswer, accept_if_sure, settle_last_judgement
-from festinger.judge.model import Current, Judgement, PairJudgement, Relation
+from festinger.judge.model import CurrentSide, Judgement, PairJudgement, Relation
 from festinger.judge.pair_reader import NAME, PairReader
 from festinger.judge.records import save_person_decision
 from festinger.judge.rules import decide
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.store.pool import Store
 
 
@@ -24,7 +24,7 @@ def word(relation: str = "refines", *, confidence: float = 0.9, current: str = "
 
 @pytest.mark.requirement("J-03")
 async def test_what_rules_are_sure_of_asks_no_llm(store: Store):
-    model, script = scripted_model()
+    model, script = build_scripted_model()
     server = House(store, model=model)
 
     [found] = await server.cascade.with_model_all(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
@@ -35,9 +35,9 @@ async def test_what_rules_are_sure_of_asks_no_llm(store: Store):
 
 @pytest.mark.requirement("J-03")
 async def test_the_reader_is_asked_next_and_then_the_llm(store: Store):
-    model, script = scripted_model(word())
+    model, script = build_scripted_model(word())
     server, scorer = House(store, model=model), ScriptedScorer(Relation.UNRELATED)
-    server.cascade.seat_reader(PairReader(scorer))
+    server.cascade.set_reader(PairReader(scorer))
 
     [by_reader] = await server.cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED, similarity=0.7)])
     assert script.asked == []
@@ -52,7 +52,7 @@ async def test_the_reader_is_asked_next_and_then_the_llm(store: Store):
 
 @pytest.mark.requirement("J-03")
 async def test_only_rules_and_the_reader_run_at_once(store: Store):
-    model, script = scripted_model(word())
+    model, script = build_scripted_model(word())
     server = House(store, model=model)
 
     [quick] = await server.cascade.at_once(MAIN_SPACE, [pair(*UNDECIDED)])
@@ -107,7 +107,7 @@ def test_a_judge_before_the_last_ends_it_only_when_sure(confidence: float, is_fi
 
 @pytest.mark.requirement("J-02")
 async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
-    model, script = scripted_model(word())
+    model, script = build_scripted_model(word())
     server = House(store, model=model)
     first = pair(*UNDECIDED)
     [said] = await server.cascade.with_model_all(MAIN_SPACE, [first])
@@ -121,7 +121,7 @@ async def test_the_same_texts_are_not_judged_twice_by_one_model(store: Store):
 
 @pytest.mark.requirement("J-02", "F-72")
 async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Store):
-    model, script = scripted_model()
+    model, script = build_scripted_model()
     server = House(store, model=model)
     updating = pair("Anna lives in Paris", "Anna lives in Rome")
     async with store.transaction() as transaction:
@@ -132,7 +132,7 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
             updating,
             name="ada",
             relation=Relation.UNRELATED,
-            current=Current.BOTH,
+            current=CurrentSide.BOTH,
         )
 
     [quick] = await server.cascade.at_once(MAIN_SPACE, [pair("Anna lives in Paris", "Anna lives in Rome")])
@@ -144,7 +144,7 @@ async def test_a_persons_word_overrules_all_and_is_never_asked_again(store: Stor
 
 
 async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
-    model, script = scripted_model(word(), word())
+    model, script = build_scripted_model(word(), word())
     server = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     pairs = [pair(*UNDECIDED), pair("Bert juggles clubs", "Bert juggles knives", similarity=0.9)]
 
@@ -155,7 +155,7 @@ async def test_over_the_budget_pairs_wait_and_nothing_is_decided(store: Store):
 
 
 async def test_what_was_asked_within_the_hour_counts(store: Store):
-    model, script = scripted_model(word())
+    model, script = build_scripted_model(word())
     server = House(store, model=model, terms=CascadeConfig(calls_per_hour=1))
     first = pair(*UNDECIDED)
     [said] = await server.cascade.with_model_all(MAIN_SPACE, [first])
@@ -169,7 +169,7 @@ async def test_what_was_asked_within_the_hour_counts(store: Store):
 
 @pytest.mark.parametrize("error", [ProviderDown("gone"), Overloaded("busy")], ids=["down", "overloaded"])
 async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Exception):
-    model, _ = scripted_model(FailStep(error=error))  # type: ignore[arg-type]
+    model, _ = build_scripted_model(FailStep(error=error))  # type: ignore[arg-type]
     server = House(store, model=model)
 
     [found] = await server.cascade.with_model_all(MAIN_SPACE, [pair(*UNDECIDED)])

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from festinger.ids import Origin
 from festinger.judge.cascade import LONGEST, RelationAnswer, build_question, judge_by_llm
-from festinger.judge.model import Current, Judgement, JudgeStatement, Relation
+from festinger.judge.model import CurrentSide, Judgement, JudgeStatement, Relation
 from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.llm.model import FinishReason
-from festinger.llm.providers.scripted import SayStep, ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import SayStep, ScriptedProvider, build_scripted_model
 from festinger.observability.metrics import JUDGE_FAILURES
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -31,7 +31,7 @@ def answer(**changes: Any) -> RelationAnswer:
 async def asked(
     *answers: Any, old: JudgeStatement = OLD, new: JudgeStatement = NEW
 ) -> tuple[Judgement, ScriptedProvider]:
-    model, script = scripted_model(*answers)
+    model, script = build_scripted_model(*answers)
     return await judge_by_llm(
         model, old, new, compared=compare_readings(parse_statement(old.text), parse_statement(new.text))
     ), script
@@ -41,7 +41,7 @@ async def asked(
 async def test_an_answer_becomes_a_judgement_with_its_prompt():
     found, script = await asked(answer())
 
-    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, Current.NEW, 0.9)
+    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, CurrentSide.NEW, 0.9)
     assert (found.judge, found.reasoning) == ("llm:scripted:script", "one way took the other's place")
     assert found.prompt_hash is not None
     assert len(found.prompt_hash) == 12

@@ -14,7 +14,7 @@ from festinger.judge import records
 from festinger.judge.cascade import JudgementRetryResult, RelationAnswer, retry_waiting_pairs
 from festinger.judge.model import Judgement, PairJudgement, Relation, StatementPair, WaitingPair
 from festinger.judge.pair_reader import NAME, PairReader
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.store.pool import Store
 
 
@@ -58,7 +58,7 @@ async def test_what_waited_without_a_model_is_judged_when_one_appears(store: Sto
         "the rules would say the same"
     )
 
-    server.model, _ = scripted_model(word("refines"))
+    server.model, _ = build_scripted_model(word("refines"))
 
     assert await supervisor.retry() == JudgementRetryResult(judged=1, still_waiting=0, gone=0)
     assert [said.relation for said in supervisor.settled] == [Relation.REFINES]
@@ -77,7 +77,7 @@ async def test_what_the_reader_does_not_read_is_tried_once_and_not_again_each_ti
     server, about = House(store), pair(*UNDECIDED, similarity=0.1)
     supervisor = Keeper(server, about)
     await waiting(server, about)
-    server.cascade.seat_reader(PairReader(Unread()))
+    server.cascade.set_reader(PairReader(Unread()))
 
     assert (await supervisor.retry()).still_waiting == 1
     assert await supervisor.retry() == JudgementRetryResult(judged=0, still_waiting=0, gone=0)
@@ -86,7 +86,7 @@ async def test_what_the_reader_does_not_read_is_tried_once_and_not_again_each_ti
 
 
 async def test_a_model_that_does_not_answer_has_made_no_attempt(store: Store):
-    model, _ = scripted_model(word("unsure"), FailStep(error=ProviderDown("away")))
+    model, _ = build_scripted_model(word("unsure"), FailStep(error=ProviderDown("away")))
     server, about = House(store, model=model), pair(*UNDECIDED)
     await waiting(server, about)
     server.hands.forward(timedelta(minutes=1))
@@ -98,7 +98,7 @@ async def test_a_model_that_does_not_answer_has_made_no_attempt(store: Store):
 
 
 async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
-    model, script = scripted_model(word("unsure"), word("unsure"), word("same", 0.9))
+    model, script = build_scripted_model(word("unsure"), word("unsure"), word("same", 0.9))
     server, about = House(store, model=model), pair(*UNDECIDED)
     supervisor = Keeper(server, about)
     await waiting(server, about)
@@ -118,7 +118,7 @@ async def test_what_a_model_is_not_sure_of_is_tried_again_later(store: Store):
 
 
 async def test_a_pair_whose_statement_is_gone_waits_no_more(store: Store):
-    model, script = scripted_model(word("unsure"))
+    model, script = build_scripted_model(word("unsure"))
     server, about = House(store, model=model), pair(*UNDECIDED)
     await waiting(server, about)
     server.hands.forward(timedelta(minutes=1))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.judge.model import Current, Relation
+from festinger.judge.model import CurrentSide, Relation
 from festinger.judge.pair_reader import (
     CLASSES,
     MOST_READ,
@@ -17,7 +17,7 @@ from festinger.judge.pair_reader import (
     NEAR_ENOUGH,
     PairReader,
     pair_text,
-    select_readable_pairs,
+    select_pair_indexes,
 )
 from festinger.judge.rules import decide
 from festinger.store.pool import Store
@@ -42,7 +42,7 @@ class ScriptedScorer:
 
 def judged_by(store: Store, relation: Relation) -> tuple[House, ScriptedScorer]:
     server, scorer = House(store), ScriptedScorer(relation)
-    server.cascade.seat_reader(PairReader(scorer))
+    server.cascade.set_reader(PairReader(scorer))
     return server, scorer
 
 
@@ -86,9 +86,9 @@ async def test_what_may_be_the_same_or_news_waits_for_somebody_to_ask(store: Sto
     assert (found.relation, found.final) == (Relation.UNSURE, False)
 
 
-@pytest.mark.parametrize(("relation", "current"), [(Relation.UPDATE, Current.NEW), (None, Current.BOTH)])
+@pytest.mark.parametrize(("relation", "current"), [(Relation.UPDATE, CurrentSide.NEW), (None, CurrentSide.BOTH)])
 async def test_what_rather_stands_but_may_be_news_says_which_is_later(
-    store: Store, relation: Relation | None, current: Current
+    store: Store, relation: Relation | None, current: CurrentSide
 ):
     server, scorer = judged_by(store, Relation.UNRELATED)
     scorer.also = relation
@@ -145,4 +145,4 @@ def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
 
     longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year.", similarity=0.9)
 
-    assert select_readable_pairs([*one, far, written, longer]) == list(range(MOST_READ + 2, 2, -1))
+    assert select_pair_indexes([*one, far, written, longer]) == list(range(MOST_READ + 2, 2, -1))

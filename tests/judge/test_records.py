@@ -11,16 +11,24 @@ from festinger.errors import NotFound
 from festinger.events.outbox import event_history
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge import records
-from festinger.judge.model import Current, Guard, Judgement, PairJudgement, Relation, text_hash, unsure_judgement
+from festinger.judge.model import (
+    CurrentSide,
+    GuardKind,
+    Judgement,
+    PairJudgement,
+    Relation,
+    text_hash,
+    unsure_judgement,
+)
 from festinger.store.pool import Store
 
 SAID = Judgement(
     relation=Relation.UPDATE,
-    current=Current.NEW,
+    current=CurrentSide.NEW,
     confidence=0.85,
     judge="rules@1",
     reasoning="one at a time",
-    guards=(Guard.SLOT, Guard.NAME),
+    guards=(GuardKind.SLOT, GuardKind.NAME),
 )
 
 
@@ -106,7 +114,13 @@ async def test_a_person_ends_the_waiting_and_overrules_what_was_said(store: Stor
 
     async with store.transaction() as transaction:
         kept, said = await records.save_person_decision(
-            server.deps, transaction, MAIN_SPACE, about, name="ada", relation=Relation.UNRELATED, current=Current.BOTH
+            server.deps,
+            transaction,
+            MAIN_SPACE,
+            about,
+            name="ada",
+            relation=Relation.UNRELATED,
+            current=CurrentSide.BOTH,
         )
 
     assert (kept, said.judge, said.by_person) == (waits, "person:ada", True)

@@ -6,14 +6,14 @@ from festinger.errors import ProviderDown, ProviderRefused
 from festinger.llm.client import CheckedModel, require_reasoning_first
 from festinger.llm.model import AnswerSchema, FinishReason, MessageRole, PromptMessage, Usage
 from festinger.llm.prompts import load_prompt
-from festinger.llm.providers.scripted import FailStep, SayStep, ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import FailStep, SayStep, ScriptedProvider, build_scripted_model
 
 CUT = SayStep(text=GOOD.model_dump_json(), finish=FinishReason.LENGTH)
 
 
 @pytest.mark.requirement("X-80", "X-82")
 async def test_a_good_answer_comes_with_what_must_be_kept_beside_it() -> None:
-    model, script = scripted_model(GOOD)
+    model, script = build_scripted_model(GOOD)
 
     answer = await model.answer(QUESTION, Verdict)
 
@@ -28,7 +28,7 @@ async def test_a_good_answer_comes_with_what_must_be_kept_beside_it() -> None:
 @pytest.mark.requirement("X-82")
 @pytest.mark.parametrize("flawed", [CUT, "", "not json", '{"reasoning": "r"}'])
 async def test_a_flawed_answer_gets_one_repair_call(flawed: SayStep | str) -> None:
-    model, script = scripted_model(flawed, GOOD)
+    model, script = build_scripted_model(flawed, GOOD)
 
     answer = await model.answer(QUESTION, Verdict)
 
@@ -43,7 +43,7 @@ async def test_a_flawed_answer_gets_one_repair_call(flawed: SayStep | str) -> No
 @pytest.mark.requirement("X-82")
 @pytest.mark.parametrize("flawed", [CUT, "", "not json", '{"reasoning": "r"}'])
 async def test_a_second_flawed_answer_is_refused_and_there_is_no_third_call(flawed: SayStep | str) -> None:
-    model, script = scripted_model(flawed, flawed, GOOD)
+    model, script = build_scripted_model(flawed, flawed, GOOD)
 
     with pytest.raises(ProviderRefused, match="no usable answer"):
         await model.answer(QUESTION, Verdict)
@@ -51,7 +51,7 @@ async def test_a_second_flawed_answer_is_refused_and_there_is_no_third_call(flaw
 
 
 async def test_an_answer_beyond_all_measure_is_refused_at_once() -> None:
-    model, script = scripted_model("x" * 10_000_000, GOOD)
+    model, script = build_scripted_model("x" * 10_000_000, GOOD)
 
     with pytest.raises(ProviderRefused, match="too long"):
         await model.answer(QUESTION, Verdict)
@@ -59,7 +59,7 @@ async def test_an_answer_beyond_all_measure_is_refused_at_once() -> None:
 
 
 async def test_an_error_of_the_provider_is_passed_on_and_not_repaired() -> None:
-    model, script = scripted_model(FailStep(error=ProviderDown()), GOOD)
+    model, script = build_scripted_model(FailStep(error=ProviderDown()), GOOD)
 
     with pytest.raises(ProviderDown):
         await model.answer(QUESTION, Verdict)
@@ -68,7 +68,7 @@ async def test_an_error_of_the_provider_is_passed_on_and_not_repaired() -> None:
 
 @pytest.mark.requirement("X-83")
 async def test_nothing_of_one_question_is_in_the_next() -> None:
-    model, script = scripted_model("garbled", GOOD, GOOD)
+    model, script = build_scripted_model("garbled", GOOD, GOOD)
     other = (PromptMessage(role=MessageRole.USER, text="A second, unrelated question."),)
 
     await model.answer(QUESTION, Verdict)
@@ -83,7 +83,7 @@ async def test_a_shape_whose_verdict_comes_before_its_reasons_is_refused() -> No
         verdict: str
         reasoning: str
 
-    model, script = scripted_model(GOOD)
+    model, script = build_scripted_model(GOOD)
 
     with pytest.raises(TypeError, match="first field of `Hasty`"):
         await model.answer(QUESTION, Hasty)  # type: ignore[type-var]

@@ -10,7 +10,7 @@ from festinger.ids import AgentId, SessionId, SpaceId
 from festinger.llm.client import CallPolicy, CheckedModel
 from festinger.llm.endpoint import ProviderName, build_endpoint
 from festinger.llm.ledger import ModelCaller, UsageLimits
-from festinger.llm.model import Chunk, FinishReason, ModelPurpose, Usage
+from festinger.llm.model import FinishReason, ModelPurpose, ReplyChunk, Usage
 from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, Step
 from festinger.observability.metrics import DEGRADED
 
@@ -249,7 +249,7 @@ async def test_a_stream_gives_its_pieces_then_how_it_ended_and_is_written_down()
 
     assert "".join(chunk.text for chunk in chunks) == "one two"
     assert len(chunks) == 3
-    assert chunks[-1] == Chunk(finish=FinishReason.DONE, usage=usage)
+    assert chunks[-1] == ReplyChunk(finish=FinishReason.DONE, usage=usage)
     assert [(call.ok, call.usage) for call in bench.ledger.calls] == [(True, usage)]
 
 

@@ -9,8 +9,8 @@ from festinger.llm.client import (
     ECHO_CHARS,
     LONGEST_CHARS,
     REPAIRABLE,
-    Flaw,
     FlawKind,
+    ReplyFlaw,
     build_repair_messages,
     parse_reply,
 )
@@ -23,9 +23,9 @@ def reply(text: str, finish: FinishReason = FinishReason.DONE) -> ModelReply:
     return ModelReply(text=text, finish=finish, usage=Usage(tokens_in=1, tokens_out=1))
 
 
-def flaw(text: str, finish: FinishReason = FinishReason.DONE) -> Flaw:
+def flaw(text: str, finish: FinishReason = FinishReason.DONE) -> ReplyFlaw:
     found = parse_reply(reply(text, finish), Verdict)
-    assert isinstance(found, Flaw)
+    assert isinstance(found, ReplyFlaw)
     return found
 
 
@@ -72,13 +72,13 @@ def test_an_answer_that_was_held_back_is_not_repaired() -> None:
 def test_no_text_gives_half_an_answer(text: str) -> None:
     found = parse_reply(reply(text), Verdict)
 
-    assert isinstance(found, Flaw) or json.loads(text.strip().strip("`")) == found.model_dump()
+    assert isinstance(found, ReplyFlaw) or json.loads(text.strip().strip("`")) == found.model_dump()
 
 
 @pytest.mark.requirement("X-82")
 @given(st.integers(1, len(WHOLE) - 1))
 def test_no_beginning_of_an_answer_is_taken_for_the_answer(length: int) -> None:
-    assert isinstance(parse_reply(reply(WHOLE[:length]), Verdict), Flaw)
+    assert isinstance(parse_reply(reply(WHOLE[:length]), Verdict), ReplyFlaw)
 
 
 def test_the_repair_shows_the_flawed_answer_and_what_is_wrong_with_it() -> None:

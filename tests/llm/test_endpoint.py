@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from festinger.errors import BadInput, ProviderRefused
-from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, build_endpoint, permit_endpoint
+from festinger.llm.endpoint import OWN_ADDRESS, ProviderName, build_endpoint, require_endpoint_allowed
 from festinger.text.addresses import is_loopback_url
 
 
@@ -22,7 +22,7 @@ from festinger.text.addresses import is_loopback_url
 )
 def test_addresses_of_this_machine(address: str) -> None:
     assert is_loopback_url(address)
-    assert permit_endpoint(build_endpoint(ProviderName.OPENAI, "m", address=address), offline=True)
+    assert require_endpoint_allowed(build_endpoint(ProviderName.OPENAI, "m", address=address), offline=True)
 
 
 @pytest.mark.requirement("X-86")
@@ -44,21 +44,21 @@ def test_an_address_beyond_this_machine_is_refused_when_offline(address: str) ->
     wanted = build_endpoint(ProviderName.OPENAI, "m", address=address)
 
     with pytest.raises(ProviderRefused, match="offline"):
-        permit_endpoint(wanted, offline=True)
-    assert permit_endpoint(wanted, offline=False) is wanted
+        require_endpoint_allowed(wanted, offline=True)
+    assert require_endpoint_allowed(wanted, offline=False) is wanted
 
 
 @pytest.mark.requirement("X-86")
 @pytest.mark.parametrize("provider", [ProviderName.CLAUDE, ProviderName.OPENAI, ProviderName.GEMINI])
 def test_the_providers_own_addresses_are_beyond_this_machine(provider: ProviderName) -> None:
     with pytest.raises(ProviderRefused):
-        permit_endpoint(build_endpoint(provider, "m"), offline=True)
+        require_endpoint_allowed(build_endpoint(provider, "m"), offline=True)
 
 
 @pytest.mark.requirement("X-86")
 def test_ollama_is_on_this_machine_unless_an_address_says_otherwise() -> None:
     assert (
-        permit_endpoint(build_endpoint(ProviderName.OLLAMA, "m"), offline=True).address
+        require_endpoint_allowed(build_endpoint(ProviderName.OLLAMA, "m"), offline=True).address
         == OWN_ADDRESS[ProviderName.OLLAMA]
     )
 

@@ -3,7 +3,7 @@ from uuid import UUID
 import pytest
 
 from festinger.errors import BadSetting
-from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, build_endpoint, needs_key, resolve_endpoint
+from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName, build_endpoint, needs_api_key, resolve_endpoint
 
 ROW = UUID("018f3a5e-0000-7000-8000-000000000001")
 STORED = build_endpoint(ProviderName.OPENAI, "stored", address="http://127.0.0.1:9/v1")
@@ -110,6 +110,6 @@ async def test_an_address_in_the_environment_is_not_followed() -> None:
 
 
 async def test_only_public_services_need_a_key() -> None:
-    assert needs_key(build_endpoint(ProviderName.CLAUDE, "m"))
-    assert not needs_key(build_endpoint(ProviderName.OLLAMA, "m"))
-    assert not needs_key(STORED)
+    assert needs_api_key(build_endpoint(ProviderName.CLAUDE, "m"))
+    assert not needs_api_key(build_endpoint(ProviderName.OLLAMA, "m"))
+    assert not needs_api_key(STORED)

@@ -4,12 +4,12 @@ from tests.llm.bench import Hands
 from festinger.errors import Overloaded, ProviderDown
 from festinger.llm.health import check_models, probe_model
 from festinger.llm.model import ModelPurpose
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.observability.checks import CheckSeverity
 
 
 async def test_a_model_that_answers_is_ok_with_its_latency() -> None:
-    model, _ = scripted_model("ready")
+    model, _ = build_scripted_model("ready")
 
     (check,) = await check_models({ModelPurpose.CHAT: model}, Hands().stopwatch)
 
@@ -26,7 +26,7 @@ async def test_no_model_is_no_fault() -> None:
 
 
 async def test_a_model_that_does_not_answer_fails_with_what_to_do() -> None:
-    model, _ = scripted_model(FailStep(error=ProviderDown("away", hint="Start it.")))
+    model, _ = build_scripted_model(FailStep(error=ProviderDown("away", hint="Start it.")))
 
     (check,) = await check_models({ModelPurpose.CHAT: model}, Hands().stopwatch)
 
@@ -34,7 +34,7 @@ async def test_a_model_that_does_not_answer_fails_with_what_to_do() -> None:
 
 
 async def test_a_reached_limit_is_a_warning() -> None:
-    model, _ = scripted_model(FailStep(error=Overloaded("spent")))
+    model, _ = build_scripted_model(FailStep(error=Overloaded("spent")))
 
     (check,) = await check_models({ModelPurpose.CHAT: model}, Hands().stopwatch)
 
@@ -48,7 +48,7 @@ async def test_a_model_that_could_not_be_chosen_comes_as_its_error() -> None:
 
 
 async def test_a_model_of_several_purposes_is_asked_once() -> None:
-    model, script = scripted_model("ready")
+    model, script = build_scripted_model("ready")
 
     checks = await check_models(dict.fromkeys(ModelPurpose, model), Hands().stopwatch)
 
@@ -58,8 +58,8 @@ async def test_a_model_of_several_purposes_is_asked_once() -> None:
 
 @pytest.mark.requirement("W-61", "X-81")
 async def test_trying_a_model_out_gives_its_latency_or_its_error() -> None:
-    good, _ = scripted_model("ready")
-    bad, _ = scripted_model(FailStep(error=ProviderDown("away")))
+    good, _ = build_scripted_model("ready")
+    bad, _ = build_scripted_model(FailStep(error=ProviderDown("away")))
 
     assert (await probe_model(good, Hands().stopwatch)).latency_ms == 0
     failed = await probe_model(bad, Hands().stopwatch)

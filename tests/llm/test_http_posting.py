@@ -6,13 +6,13 @@ import pytest
 from tests.runtime.review.test_webhook import listening
 
 from festinger.errors import ProviderDown, ProviderRefused
-from festinger.llm.http import post_message
+from festinger.llm.http import post_webhook
 
 
 @pytest.mark.requirement("H-82")
 async def test_a_message_is_posted_as_it_is_and_its_headers_with_it():
     async with listening() as listener:
-        status = await post_message(listener.url, b'{"a": 1}', headers={"Festinger-Event": "x"})
+        status = await post_webhook(listener.url, b'{"a": 1}', headers={"Festinger-Event": "x"})
 
     ((named, body),) = listener.heard
     assert (status, body, named["Festinger-Event"]) == (200, b'{"a": 1}', "x")
@@ -27,7 +27,7 @@ async def test_an_answer_says_whether_trying_again_may_help(status: int, error: 
         listener.status = status
 
         with pytest.raises(error):
-            await post_message(listener.url, b"{}", headers={})
+            await post_webhook(listener.url, b"{}", headers={})
 
     assert len(listener.heard) == 1
 
@@ -37,12 +37,12 @@ async def test_nobody_there_is_told_later():
         held.bind(("127.0.0.1", 0))  # held, and nobody listens on it
 
         with pytest.raises(ProviderDown):
-            await post_message(f"http://127.0.0.1:{held.getsockname()[1]}/news", b"{}", headers={})
+            await post_webhook(f"http://127.0.0.1:{held.getsockname()[1]}/news", b"{}", headers={})
 
 
 async def test_offline_nobody_beyond_this_machine_is_told_and_no_secret_of_an_address_is_shown():
     with pytest.raises(ProviderRefused) as refused:
-        await post_message("https://example.org/hooks/secret", b"{}", headers={}, offline=True)
+        await post_webhook("https://example.org/hooks/secret", b"{}", headers={}, offline=True)
 
     assert "secret" not in refused.value.message
 
@@ -54,6 +54,6 @@ async def test_nobody_is_told_at_a_link_local_address():
 
     async with listening() as listener:
         with pytest.raises(ProviderRefused, match="link-local or metadata"):
-            await post_message(listener.url, b"{}", headers={}, resolve=resolve)
+            await post_webhook(listener.url, b"{}", headers={}, resolve=resolve)
 
     assert listener.heard == []

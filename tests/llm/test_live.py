@@ -12,7 +12,7 @@ from tests.llm.bench import Bench, Verdict
 
 from festinger.llm.client import CheckedModel, open_provider
 from festinger.llm.endpoint import ProviderName, build_endpoint
-from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, ToolRequest
+from festinger.llm.model import FinishReason, MessageRole, ModelToolCall, PromptMessage, Provider, ToolOffer
 
 pytestmark = pytest.mark.live
 
@@ -86,7 +86,7 @@ async def test_tools_may_be_offered_and_their_results_are_read(provider: Provide
         description="Search the memory.",
         schema={"type": "object", "properties": {"cue": {"type": "string"}}, "required": ["cue"]},
     )
-    call = ToolRequest(id="call_1", name="recall", arguments={"cue": "Ada"})
+    call = ModelToolCall(id="call_1", name="recall", arguments={"cue": "Ada"})
     said = PromptMessage(role=MessageRole.ASSISTANT, text="", calls=(call,))
     result = PromptMessage(role=MessageRole.TOOL, text="Ada lives in Lisgate.", calls=(call,))
     question = PromptMessage(role=MessageRole.USER, text="Where does Ada live? Answer in one word.")

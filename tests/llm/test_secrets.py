@@ -24,7 +24,7 @@ from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
 from festinger.observability.logs import configure_logging
-from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, Vault, load_master_key, system_entropy
+from festinger.settings.master_key import KEY_BYTES, VARIABLE, MasterKey, Vault, ensure_master_key, system_entropy
 from festinger.settings.tree import LlmSettings, ProxySettings, Settings
 from festinger.store.pool import Store
 from festinger.store.queries import Query
@@ -32,8 +32,8 @@ from festinger.store.repositories.models import (
     NewModel,
     StoredCallLedger,
     add_model,
+    load_model_endpoint,
     load_stored_models,
-    model_endpoint,
 )
 from festinger.store.secrets import recover_master_key, rotate_master_key
 
@@ -89,7 +89,7 @@ async def test_no_secret_comes_out_anywhere(
     assert len(MASTER) == KEY_BYTES
     out: list[str] = []
     file = tmp_path / "config" / "key"
-    made = load_master_key({}, file, data=tmp_path / "data", entropy=lambda count: MASTER[:count])
+    made = ensure_master_key({}, file, data=tmp_path / "data", entropy=lambda count: MASTER[:count])
     key = await recover_master_key(store, made)
     vault = Vault(key, system_entropy)
     new_id = id_maker(lambda: MONDAY, random.Random(3))
@@ -104,7 +104,7 @@ async def test_no_secret_comes_out_anywhere(
     )
     async with store.transaction() as transaction:
         await add_model(transaction, new, vault=vault)
-    asked = await model_endpoint(store, new.id, space=MAIN_SPACE, vault=vault)
+    asked = await load_model_endpoint(store, new.id, space=MAIN_SPACE, vault=vault)
     board = ModelRouter(
         ModelRouterDeps(
             ledger=StoredCallLedger(store),
@@ -128,15 +128,17 @@ async def test_no_secret_comes_out_anywhere(
     out += [repr(check.as_json()) for check in await check_models({ModelPurpose.JUDGE: model}, system_stopwatch)]
 
     with pytest.raises(FestingerError) as raised:
-        await model_endpoint(store, new.id, space=MAIN_SPACE, vault=Vault(MasterKey(raw=bytes(32)), system_entropy))
+        await load_model_endpoint(
+            store, new.id, space=MAIN_SPACE, vault=Vault(MasterKey(raw=bytes(32)), system_entropy)
+        )
     out.append(shown(raised.value))
     file.chmod(0o644)
     with pytest.raises(FestingerError) as raised:
-        load_master_key({}, file, data=tmp_path / "data", entropy=system_entropy)
+        ensure_master_key({}, file, data=tmp_path / "data", entropy=system_entropy)
     out.append(shown(raised.value))
     file.chmod(0o600)
     with pytest.raises(FestingerError) as raised:
-        load_master_key({VARIABLE: API_KEY}, file, data=tmp_path / "data", entropy=system_entropy)
+        ensure_master_key({VARIABLE: API_KEY}, file, data=tmp_path / "data", entropy=system_entropy)
     out.append(shown(raised.value))
 
     out += [repr(await rotate_master_key(store, key, entropy=system_entropy)), await everything_stored(store)]

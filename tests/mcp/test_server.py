@@ -13,7 +13,7 @@ from tests.stories.stage import stage
 
 from festinger.mcp.server import INSTRUCTIONS, describe_tools
 from festinger.store.repositories.auth import AccessRole
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 LATER = "The harbour office of Lisgate opens at 0900."
@@ -32,7 +32,7 @@ def test_everything_a_model_reads_beforehand_is_short():
     told = json.dumps([each.model_dump(by_alias=True, exclude_none=True) for each in describe_tools()])
 
     assert [each.name for each in describe_tools()] == NAMES
-    assert count_tokens(told) <= 900
+    assert estimate_tokens(told) <= 900
     assert len(INSTRUCTIONS.split()) <= 120
     for each in describe_tools():
         assert {each["type"] for each in each.input_schema["properties"].values()} <= {"string", "integer"}
@@ -171,7 +171,7 @@ async def test_what_pages_said_is_fenced_and_results_stay_short(database_url: st
     assert notes
     assert all(note["text"].startswith("<data origin=document>") for note in notes)
     assert all(note["text"].count("</data>") == 1 for note in notes)
-    assert count_tokens(text_of(found) + json.dumps(found.structured_content)) <= 4000
+    assert estimate_tokens(text_of(found) + json.dumps(found.structured_content)) <= 4000
 
 
 @pytest.mark.requirement("I-14")

@@ -14,7 +14,7 @@ from tests.jobs.deps import Hands, rows
 from tests.world import ports
 
 from festinger.embedding.embedder import Embedder, EmbedderOptions, Vector
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, load_bundled_profiles
 from festinger.embedding.registry import open_embedder
 from festinger.errors import FestingerError
 from festinger.events.catalogue import Delivery
@@ -32,7 +32,7 @@ from festinger.ids import (
     id_maker,
 )
 from festinger.judge.cascade import CascadeConfig, ModelFor, null_model_for
-from festinger.judge.model import Current, Judgement, Relation, StatementPair
+from festinger.judge.model import CurrentSide, Judgement, Relation, StatementPair
 from festinger.judge.records import JudgeDeps
 from festinger.memory.deps import (
     EffectiveMemorySettings,
@@ -47,12 +47,12 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory, memory_from_row
-from festinger.settings.beliefs import MemorySettings, WorldSettings
+from festinger.settings.memory_sections import MemorySettings, WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.model import WorldDeps, null_follow
 
-REFERENCE = replace(bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
+REFERENCE = replace(load_bundled_profiles()["reference"], name="scripted:near", dimensions=3, kinds={})
 DAY = timedelta(days=1)
 
 
@@ -88,7 +88,7 @@ class NearEmbedder:
 def says(relation: str, confidence: float = 0.9, *, current: str = "new", judge: str = "llm:test") -> Judgement:
     return Judgement(
         relation=Relation(relation),
-        current=Current(current),
+        current=CurrentSide(current),
         confidence=confidence,
         judge=judge,
         reasoning="as told",

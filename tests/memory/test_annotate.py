@@ -10,9 +10,9 @@ from tests.memory.remembering import Mind, known
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.annotate import annotate
-from festinger.memory.changes import Link, find_linked_ids
+from festinger.memory.changes import MemoryRelation, find_linked_ids
 from festinger.memory.model import SourceTag
-from festinger.memory.query import heaviest, load_causes
+from festinger.memory.query import list_heaviest_memories, load_causes
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -39,13 +39,15 @@ async def test_notes_are_one_change_that_is_undone_and_leaves_the_words(store: S
     assert ("embed_memories", {"space": "main"}) in mind.asked
     assert len(await rows(store, "select 1 from memory_change where op = 'annotate'")) == 1
     async with store.transaction() as transaction:
-        assert await find_linked_ids(transaction, MAIN_SPACE, known(first), Link.DERIVES_FROM) == [known(source)]
+        assert await find_linked_ids(transaction, MAIN_SPACE, known(first), MemoryRelation.DERIVES_FROM) == [
+            known(source)
+        ]
     await undo(mind.deps, MAIN_SPACE, change, by="ada")
     again = await mind.memory(first)
     names = ("compressed", "utility_score", "tags", "metadata", "content_contextualized")
     assert [getattr(again, name) for name in names] == [getattr(before, name) for name in names]
     async with store.transaction() as transaction:
-        assert await find_linked_ids(transaction, MAIN_SPACE, known(first), Link.DERIVES_FROM) == []
+        assert await find_linked_ids(transaction, MAIN_SPACE, known(first), MemoryRelation.DERIVES_FROM) == []
 
 
 @pytest.mark.requirement("C-80")
@@ -79,13 +81,13 @@ async def test_the_heaviest_are_those_whose_weight_faded_least(store: Store):
     new = await mind.learn("Ben keeps ants")
     forever = await mind.learn("Carl is the owner", immutable=True)
 
-    found = await heaviest(mind.deps, mind.place(), 3)
+    found = await list_heaviest_memories(mind.deps, mind.place(), 3)
 
     assert [memory.id for memory, _ in found] == [known(forever), known(new), known(old)]
     centers = [center for _, center in found]
     assert centers[1] == pytest.approx(0.2)
     assert centers[2] == pytest.approx(1 / (5 + 0.01 * 200 + 1))
-    assert len(await heaviest(mind.deps, mind.place(), 1)) == 1
+    assert len(await list_heaviest_memories(mind.deps, mind.place(), 1)) == 1
 
 
 @pytest.mark.requirement("C-80", "C-05")

@@ -16,7 +16,7 @@ from festinger.clock import system_clock
 from festinger.ids import SpaceId, id_maker
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 
@@ -75,11 +75,11 @@ async def test_mixed_learning_in_three_processes_never_waits_in_a_ring(store: St
     assert [code for code, _ in done] == [0, 0, 0]
     actions = Counter(action for _, told in done for action in told)
     assert actions.total() == 3 * EACH
-    assert set(actions) <= set(Action)
+    assert set(actions) <= set(LearnAction)
     assert await rows(store, DEADLOCKS) == [{"deadlocks": 0}]
     assert await rows(store, DOUBLES) == []
     counts = await rows(store, "select count(*) as n from memory_sighting")
-    assert counts[0]["n"] == actions.total() - actions[Action.REFUSED] - actions[Action.ECHOED]
+    assert counts[0]["n"] == actions.total() - actions[LearnAction.REFUSED] - actions[LearnAction.ECHOED]
 
 
 async def test_near_twins_learnt_at_once_become_one(store: Store):
@@ -89,7 +89,7 @@ async def test_near_twins_learnt_at_once_become_one(store: Store):
     done = await asyncio.gather(*(mind.learn(text, session=f"s{n % 7}") for n, text in enumerate(wordings * 10)))
 
     stored = await memories(store)
-    assert Counter(each.action for each in done)[Action.STORED] == len(
+    assert Counter(each.action for each in done)[LearnAction.STORED] == len(
         [memory for memory in stored if memory.status == "active"]
     )
     assert len(stored) == 1

@@ -10,7 +10,7 @@ from festinger.ids import Origin
 from festinger.memory.confidence import (
     Belief,
     CauseCounts,
-    MemoryUncountedReason,
+    SightingUncountedReason,
     apply_passive_signal,
     apply_signal,
     corroborate_belief,
@@ -110,11 +110,11 @@ def test_what_is_held_for_good_keeps_its_weight_when_it_is_confirmed():
     [
         (CauseCounts(), False, None),
         (CauseCounts(of_agent_today=2), False, None),
-        (CauseCounts(of_cause=1, of_agent_today=1), False, MemoryUncountedReason.SAME_CAUSE),
-        (CauseCounts(of_agent_today=3), False, MemoryUncountedReason.ENOUGH_TODAY),
-        (CauseCounts(), True, MemoryUncountedReason.OWN_DERIVATION),
+        (CauseCounts(of_cause=1, of_agent_today=1), False, SightingUncountedReason.SAME_CAUSE),
+        (CauseCounts(of_agent_today=3), False, SightingUncountedReason.ENOUGH_TODAY),
+        (CauseCounts(), True, SightingUncountedReason.OWN_DERIVATION),
     ],
     ids=["first", "third of the day", "same cause", "fourth of the day", "own derivation"],
 )
-def test_a_cause_counts_once_and_three_a_day(counts: CauseCounts, own: bool, because: MemoryUncountedReason | None):
+def test_a_cause_counts_once_and_three_a_day(counts: CauseCounts, own: bool, because: SightingUncountedReason | None):
     assert find_uncounted_reason(counts, is_own_derivation=own) is because

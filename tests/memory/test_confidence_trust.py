@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from festinger.errors import BadInput
 from festinger.ids import TRUST_ORDER, Origin
 from festinger.memory.confidence import DEFAULTS, compute_trust
-from festinger.settings.beliefs import MemorySettings
+from festinger.settings.memory_sections import MemorySettings
 
 TRUSTS = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 

@@ -13,7 +13,7 @@ from festinger.memory.edit import archive
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action, Status
+from festinger.memory.model import LearnAction, Status
 from festinger.store.pool import Store, Transaction
 from festinger.world.conflicts import Conflict, load_conflicts
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
@@ -52,7 +52,7 @@ def said(decision: str, **more: object) -> ConflictVerdict:
 async def test_a_contradiction_is_held_and_waits_in_the_one_queue(store: Store):
     mind, old, new = await disputed(store)
 
-    assert new.action is Action.CONFLICTED
+    assert new.action is LearnAction.CONFLICTED
     assert now(new).status is Status.HELD
     assert await texts(store) == [OLD]
     (item,) = await load_conflicts(mind.deps.world, MAIN_SPACE)
@@ -70,7 +70,7 @@ async def test_a_pair_waits_once_and_a_repeat_is_one_more_sighting(store: Store)
 
     again = await mind.learn(NEW, session="s2")
 
-    assert (again.action, again.conflict) == (Action.CONFLICTED, new.conflict)
+    assert (again.action, again.conflict) == (LearnAction.CONFLICTED, new.conflict)
     (item,) = await load_conflicts(mind.deps.world, MAIN_SPACE)
     assert item.sightings == 2
     assert (await mind.memory(new)).cause_count == 1
@@ -80,14 +80,14 @@ async def test_a_pair_waits_once_and_a_repeat_is_one_more_sighting(store: Store)
 @pytest.mark.parametrize(
     ("old", "new", "mode", "action"),
     [
-        ("person", "person", "queue", Action.CONFLICTED),
-        ("person", "person", "newest_wins", Action.SUPERSEDED),
-        ("model", "person", "queue", Action.SUPERSEDED),
-        ("person", "document", "newest_wins", Action.CONFLICTED),
-        ("model", "model", "queue", Action.CONFLICTED),
+        ("person", "person", "queue", LearnAction.CONFLICTED),
+        ("person", "person", "newest_wins", LearnAction.SUPERSEDED),
+        ("model", "person", "queue", LearnAction.SUPERSEDED),
+        ("person", "document", "newest_wins", LearnAction.CONFLICTED),
+        ("model", "model", "queue", LearnAction.CONFLICTED),
     ],
 )
-async def test_who_may_contradict_whom(store: Store, old: str, new: str, mode: str, action: Action):
+async def test_who_may_contradict_whom(store: Store, old: str, new: str, mode: str, action: LearnAction):
     mind = Mind(store, near={OLD: 1.0, NEW: 0.97}, on_contradiction=mode)
     await mind.learn(OLD, origin=old, subject="uploads")
 
@@ -100,16 +100,16 @@ async def test_who_may_contradict_whom(store: Store, old: str, new: str, mode: s
 @pytest.mark.parametrize(
     ("old", "new", "action"),
     [
-        ("person", "document", Action.CONFLICTED),
-        ("person", "model", Action.CONFLICTED),
-        ("person", "system", Action.SUPERSEDED),
-        ("model", "tool", Action.SUPERSEDED),
-        ("document", "person", Action.SUPERSEDED),
-        ("model", "document", Action.CONFLICTED),
+        ("person", "document", LearnAction.CONFLICTED),
+        ("person", "model", LearnAction.CONFLICTED),
+        ("person", "system", LearnAction.SUPERSEDED),
+        ("model", "tool", LearnAction.SUPERSEDED),
+        ("document", "person", LearnAction.SUPERSEDED),
+        ("model", "document", LearnAction.CONFLICTED),
     ],
 )
 async def test_a_little_less_trusted_may_replace_and_much_less_may_not(
-    store: Store, old: str, new: str, action: Action
+    store: Store, old: str, new: str, action: LearnAction
 ):
     before, after = "The server has 16 GB", "The server has 32 GB"
     mind = Mind(store, near={before: 1.0, after: 0.97})
@@ -127,7 +127,7 @@ async def test_an_unsure_update_is_a_conflict(store: Store):
 
     learned = await mind.learn("uploads are tried thrice", subject="uploads")
 
-    assert learned.action is Action.CONFLICTED
+    assert learned.action is LearnAction.CONFLICTED
 
 
 @pytest.mark.requirement("M-08")
@@ -137,7 +137,7 @@ async def test_what_is_held_for_good_is_never_replaced_and_its_rival_is_held(sto
 
     rival = await mind.learn("The server has 32 GB")
 
-    assert rival.action is Action.CONFLICTED
+    assert rival.action is LearnAction.CONFLICTED
     assert (now(law).weight.alpha, now(law).weight.beta) == (50.0, 1.0)
     with pytest.raises(Refused) as refused:
         await archive(mind.deps, MAIN_SPACE, known(law), by="ada")
@@ -197,7 +197,7 @@ async def test_both_hold_and_the_pair_does_not_come_back(store: Store):
 
     again = await mind.learn(NEW)
 
-    assert again.action is Action.STORED
+    assert again.action is LearnAction.STORED
     assert set(await texts(store)) == {OLD, NEW}
 
 

@@ -7,7 +7,7 @@ from tests.jobs.deps import rows
 from tests.memory.remembering import Mind
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
-from festinger.memory.deps import FIRST, LookupCounter, is_underestimate, refresh_statistics
+from festinger.memory.deps import FIRST, LookupCounter, analyze_if_underestimated, is_size_underestimated
 from festinger.memory.learn.pipeline import learn_many
 from festinger.memory.learn.statement import LearnRequest
 from festinger.store.pool import Store
@@ -37,7 +37,7 @@ class Counting:
 async def after(statements: int, *, believed: float, at_once: int = 1) -> Counting:
     store, sizing = Counting(believed), LookupCounter()
     for _ in range(statements // at_once):
-        await refresh_statistics(cast(Store, store), sizing, more=at_once)
+        await analyze_if_underestimated(cast(Store, store), sizing, more=at_once)
     return store
 
 
@@ -62,7 +62,7 @@ async def test_a_server_that_knows_how_much_there_is_is_left_alone():
 
 @pytest.mark.parametrize(("believed", "far"), [(-1, True), (0, True), (24, True), (25, False), (1_000, False)])
 def test_half_of_what_must_be_there_is_near_enough(believed: float, far: bool):
-    assert is_underestimate(FIRST, believed=believed) is far
+    assert is_size_underestimated(FIRST, believed=believed) is far
 
 
 async def test_whoever_learns_much_at_once_has_the_server_look(store: Store):

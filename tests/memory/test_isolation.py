@@ -5,8 +5,8 @@ from tests.memory.remembering import Mind, known, memories, now, says
 
 from festinger.errors import NotFound
 from festinger.ids import SpaceId
-from festinger.memory.model import Action
-from festinger.memory.query import page_memories
+from festinger.memory.model import LearnAction
+from festinger.memory.query import load_page_of_memories
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import create_space
 
@@ -25,7 +25,7 @@ async def test_two_spaces_learn_the_same_and_have_a_row_each(store: Store, secon
 
     learned = await mind.learn(second, space=SpaceId("work"))
 
-    assert learned.action is Action.STORED
+    assert learned.action is LearnAction.STORED
     assert learned.matched == ()
 
 
@@ -39,8 +39,8 @@ async def test_what_one_agent_says_is_never_swallowed_by_anothers_own(store: Sto
     of_b = await mind.learn(second, agent="b")
     for_all = await mind.learn(second, agent="c", shared=True)
 
-    assert (of_b.action, now(of_b).agent_id) == (Action.STORED, "b")
-    assert (for_all.action, now(for_all).agent_id) == (Action.STORED, None)
+    assert (of_b.action, now(of_b).agent_id) == (LearnAction.STORED, "b")
+    assert (for_all.action, now(for_all).agent_id) == (LearnAction.STORED, None)
 
 
 @pytest.mark.requirement("M-108")
@@ -51,9 +51,9 @@ async def test_an_agent_sees_its_own_and_the_shared_ones(store: Store):
     confirmed = await mind.learn(OLD, agent="a")
     own = await mind.learn("Ann keeps bees", agent="a")
 
-    assert (confirmed.action, known(confirmed)) == (Action.CONFIRMED, known(shared))
-    assert [m.id for m in await page_memories(mind.deps, mind.place(agent="a"))] == [known(own), known(shared)]
-    assert [m.id for m in await page_memories(mind.deps, mind.place(agent="b"))] == [known(shared)]
+    assert (confirmed.action, known(confirmed)) == (LearnAction.CONFIRMED, known(shared))
+    assert [m.id for m in await load_page_of_memories(mind.deps, mind.place(agent="a"))] == [known(own), known(shared)]
+    assert [m.id for m in await load_page_of_memories(mind.deps, mind.place(agent="b"))] == [known(shared)]
 
 
 @pytest.mark.requirement("M-24", "M-108")

@@ -10,12 +10,12 @@ from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement
 from festinger.llm.model import Model
-from festinger.llm.providers.scripted import scripted_model
+from festinger.llm.providers.scripted import build_scripted_model
 from festinger.memory.edit import edit
 from festinger.memory.jobs import EMBED
-from festinger.memory.late_judgements import embed_missing_memories, judge_pairs, recheck_memory
+from festinger.memory.late_judgements import embed_missing_memories, judge_pending_pairs, recheck_memory
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Action, Status
+from festinger.memory.model import LearnAction, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 from festinger.text.normalize import exact_hash
@@ -35,7 +35,7 @@ async def waiting(store: Store) -> tuple[Mind, Learned]:
 async def test_what_no_judge_is_sure_of_is_active_and_waits(store: Store):
     _, learned = await waiting(store)
 
-    assert learned.action is Action.PENDING
+    assert learned.action is LearnAction.PENDING
     kept = (await memories(store))[1]
     assert (kept.status, kept.pending) == (Status.ACTIVE, True)
     (row,) = await rows(store, "select new_ref, final from judgement")
@@ -61,8 +61,8 @@ async def test_a_late_word_is_carried_out_as_at_learning(
     mind.judges.later = verdict
     new = (await memories(store))[1]
 
-    await judge_pairs(mind.deps, MAIN_SPACE, new.id)
-    assert await judge_pairs(mind.deps, MAIN_SPACE, new.id) is None
+    await judge_pending_pairs(mind.deps, MAIN_SPACE, new.id)
+    assert await judge_pending_pairs(mind.deps, MAIN_SPACE, new.id) is None
 
     assert await texts(store) == active
     assert [memory for memory in await memories(store) if memory.pending] == []
@@ -75,7 +75,7 @@ async def test_what_the_model_cannot_tell_either_goes_on_waiting(store: Store):
     mind.judges.later = says("unsure", 0.5)
     new = (await memories(store))[1]
 
-    await judge_pairs(mind.deps, MAIN_SPACE, new.id)
+    await judge_pending_pairs(mind.deps, MAIN_SPACE, new.id)
 
     assert (await mind.memory(new.id)).pending
     (row,) = await rows(store, "select final, judge from judgement")
@@ -91,7 +91,7 @@ async def test_who_waits_is_told_once_it_is_decided(store: Store):
     learned = await mind.learn(NEW, wait=5.0)
 
     assert not learned.pending
-    assert learned.action is Action.STORED
+    assert learned.action is LearnAction.STORED
     assert not (await learned.settled(0.0)).pending
 
 
@@ -101,7 +101,7 @@ async def test_a_merge_moves_sightings_adds_weights_and_can_be_undone(store: Sto
     mind.judges.later = says("same", 0.9)
     old, new = await memories(store)
 
-    done = await judge_pairs(mind.deps, MAIN_SPACE, new.id)
+    done = await judge_pending_pairs(mind.deps, MAIN_SPACE, new.id)
 
     assert done is not None
     assert done.change is not None
@@ -125,8 +125,8 @@ async def test_without_an_embedder_learning_goes_on_by_words_and_says_so(store: 
     update = await mind.learn("The server has 32 GB")
 
     assert first.degraded == ("embedder",)
-    assert again.action is Action.CONFIRMED
-    assert update.action is Action.SUPERSEDED
+    assert again.action is LearnAction.CONFIRMED
+    assert update.action is LearnAction.SUPERSEDED
     assert (EMBED, {"space": MAIN_SPACE}) in mind.asked
     assert await rows(store, "select 1 from memory_vector") == []
 
@@ -137,7 +137,7 @@ async def test_a_late_vector_is_made_and_its_twin_found(store: Store):
     mind.near.fault = ProviderDown("away")
     await mind.learn(OLD)
     other = await mind.learn(NEW)
-    assert other.action is Action.PENDING or other.action is Action.STORED
+    assert other.action is LearnAction.PENDING or other.action is LearnAction.STORED
     assert len(await texts(store)) == 2
 
     mind.near.fault = None
@@ -173,12 +173,12 @@ async def test_a_model_without_thresholds_never_decides_by_nearness(store: Store
 
     learned = await mind.learn(NEW)
 
-    assert learned.action is not Action.CONFIRMED
+    assert learned.action is not LearnAction.CONFIRMED
     assert len(await texts(store)) == 2
 
 
 async def test_a_drunk_judge_merges_and_retires_nothing(store: Store):
-    model, _ = scripted_model("banana", "", '{"relation": "sa', "banana", "{}", "x")
+    model, _ = build_scripted_model("banana", "", '{"relation": "sa', "banana", "{}", "x")
 
     async def model_for(_space: SpaceId) -> Model:
         return model
@@ -187,7 +187,7 @@ async def test_a_drunk_judge_merges_and_retires_nothing(store: Store):
     await mind.learn(OLD)
     learned = await mind.learn(NEW)
 
-    await judge_pairs(mind.deps, MAIN_SPACE, known(learned))
+    await judge_pending_pairs(mind.deps, MAIN_SPACE, known(learned))
 
     assert await texts(store) == [OLD, NEW]
     assert (await mind.memory(learned)).pending
@@ -209,6 +209,6 @@ async def test_the_bundled_model_stops_at_numbers_and_opposites(store: Store):
         mind.forward()
         actions.append((await mind.learn(new)).action)
 
-    assert actions == [Action.SUPERSEDED, Action.CONFLICTED, Action.STORED]
+    assert actions == [LearnAction.SUPERSEDED, LearnAction.CONFLICTED, LearnAction.STORED]
     assert now(await mind.learn("ben likes TEA")).confirmation_count == 1
     await embedder.close()

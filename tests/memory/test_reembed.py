@@ -8,8 +8,8 @@ from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, known, says,
 
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE
-from festinger.memory.model import Action
-from festinger.memory.reembed import count_by_model, drop_vectors, measure_progress, reembed
+from festinger.memory.model import LearnAction
+from festinger.memory.reembed import count_memories_by_model, drop_vectors, measure_progress, reembed
 from festinger.store.pool import Store
 
 OLD, NEW = "scripted:near", "scripted:newer"
@@ -38,7 +38,7 @@ async def test_memories_of_another_model_are_counted_and_made_again(store: Store
     assert await reembed(mind.deps, MAIN_SPACE, report=note) == 5
 
     assert told[-1] == (5, 5)
-    assert await count_by_model(mind.deps, MAIN_SPACE) == {OLD: 5, NEW: 5}
+    assert await count_memories_by_model(mind.deps, MAIN_SPACE) == {OLD: 5, NEW: 5}
     assert await reembed(mind.deps, MAIN_SPACE, report=report) == 0
 
 
@@ -80,7 +80,7 @@ async def test_vectors_of_two_models_never_meet_though_they_are_as_long(store: S
 
     learned = await mind.learn(other)
 
-    assert learned.action is Action.STORED
+    assert learned.action is LearnAction.STORED
     assert [match.similarity for match in learned.matched if match.similarity is not None] == []
 
 
@@ -91,7 +91,7 @@ async def test_until_then_the_same_is_known_by_its_words(store: Store):
 
     again = await mind.learn("THE mill grinds on Tuesdays.", session="s2")
 
-    assert again.action is Action.CONFIRMED
+    assert again.action is LearnAction.CONFIRMED
 
 
 @pytest.mark.requirement("M-102")
@@ -100,7 +100,7 @@ async def test_twins_that_were_learnt_meanwhile_are_found_afterwards(store: Stor
     mind = Mind(store, near={one: 1.0})
     await mind.learn(one)
     mind.embedder = other_model({one: 1.0, other: 0.99})
-    assert (await mind.learn(other, session="s2")).action is Action.STORED
+    assert (await mind.learn(other, session="s2")).action is LearnAction.STORED
     mind.judges.told = says("same", 0.95)
 
     await reembed(mind.deps, MAIN_SPACE, report=report)
@@ -119,7 +119,7 @@ async def test_vectors_of_a_former_model_can_be_dropped_and_those_of_the_present
     with pytest.raises(BadInput, match="embeds now"):
         await drop_vectors(mind.deps, MAIN_SPACE, NEW)
 
-    assert await count_by_model(mind.deps, MAIN_SPACE) == {NEW: 1}
+    assert await count_memories_by_model(mind.deps, MAIN_SPACE) == {NEW: 1}
 
 
 async def test_going_back_needs_no_work_while_the_old_vectors_are_there(store: Store):

@@ -11,7 +11,13 @@ from tests.outcomes.watching import Watched
 
 from festinger.events.catalogue import Event, NewEvent
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, EventId, MemoryId, Origin, SessionId, TraceId
-from festinger.outcomes.capture import CAPTURED, ReplyInput, infer_from_exchange, inferred_edge_outcomes, observe_reply
+from festinger.outcomes.capture import (
+    CAPTURED,
+    ReplyInput,
+    infer_and_report_exchange,
+    load_inferred_edge_outcomes,
+    observe_reply,
+)
 from festinger.store.pool import Store
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, write_exchanges
 
@@ -59,7 +65,7 @@ class Chat:
                     transaction, [self._injected(recollection, request, notes)], space=MAIN_SPACE
                 )
         async with deps.store.transaction() as transaction:
-            await infer_from_exchange(deps, transaction, self._captured(request))
+            await infer_and_report_exchange(deps, transaction, self._captured(request))
 
     def _words(self, role: str, origin: Origin, text: str) -> ExchangeMessage:
         return ExchangeMessage(id=uuid4(), role=role, origin=origin, text=text)
@@ -217,7 +223,9 @@ async def test_an_edge_has_one_outcome_a_turn_and_the_second_look_stands_in_its_
     assert told == ["acted", "contradicted"]
     requests = await rows(store, "select trace_id from event where name = 'outcome_inferred'")
     assert {row["trace_id"] for row in requests} == {"req chat 1"}
-    assert await inferred_edge_outcomes(store, MAIN_SPACE, "req chat 1") == {"gnommoweb [type] repo": "contradicted"}
+    assert await load_inferred_edge_outcomes(store, MAIN_SPACE, "req chat 1") == {
+        "gnommoweb [type] repo": "contradicted"
+    }
 
 
 @pytest.mark.requirement("P-46")

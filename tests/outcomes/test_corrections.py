@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.outcomes.corrections import strip_correction_cue, substitute_value
-from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn_outcomes
 
 TEAL = "Rana's favourite colour is teal."
 CITY = "Anna lives in Port Louis."
@@ -50,7 +50,7 @@ def test_whatever_is_named_instead_the_rest_of_the_note_stays(value: str) -> Non
 
 def _said(next_message: str) -> object:
     turn = TurnInferenceInput(notes=(TurnNote(id="n", text=TEAL),), reply=TEAL, next_message=next_message)
-    [found] = infer_turn(turn).outcomes
+    [found] = infer_turn_outcomes(turn).outcomes
     assert found.outcome == "contradicted"
     return found.evidence.get("said")
 
@@ -66,6 +66,6 @@ def test_a_correction_carries_what_was_said_in_the_place_of_the_note() -> None:
 def test_what_only_the_reply_says_otherwise_is_nobody_s_word() -> None:
     turn = TurnInferenceInput(notes=(TurnNote(id="n", text=TEAL),), reply="Rana's favourite colour is crimson.")
 
-    [found] = infer_turn(turn).outcomes
+    [found] = infer_turn_outcomes(turn).outcomes
 
     assert (found.outcome, "said" in found.evidence) == ("contradicted", False)

@@ -20,7 +20,7 @@ from festinger.outcomes.effects import (
     scale_cycles,
 )
 from festinger.outcomes.model import ReportSource
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.world.model import NoteOutcome
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from festinger.outcomes.effects import parse_edge
-from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn
+from festinger.outcomes.effects import parse_edge_id
+from festinger.outcomes.inference import TurnInferenceInput, TurnNote, infer_turn_outcomes
 from festinger.world.model import NoteOutcome
 
 LISGATE = TurnNote(id="0197aaaa-0000-7000-8000-000000000001", text="The harbour office of Lisgate opens at 0730.")
@@ -16,7 +16,7 @@ RANA = TurnNote(id="n3", text="Rana's favourite colour is teal.")
 def read(note: TurnNote = LISGATE, **turn: object) -> list[tuple[str, str, float]]:
     return [
         (each.note, each.outcome.value, round(each.q, 6))
-        for each in infer_turn(TurnInferenceInput(notes=(note,), **turn)).outcomes  # type: ignore[arg-type]
+        for each in infer_turn_outcomes(TurnInferenceInput(notes=(note,), **turn)).outcomes  # type: ignore[arg-type]
     ]
 
 
@@ -32,7 +32,7 @@ def test_what_the_person_said_already_is_no_trace_of_the_note() -> None:
     request = "Does the Lisgate harbour office open at 0730?"
 
     assert read(request=request, reply="Yes, the harbour office of Lisgate opens at 0730.") == []
-    assert infer_turn(TurnInferenceInput(notes=(LISGATE,), request=request)).unreadable == (LISGATE.id,)
+    assert infer_turn_outcomes(TurnInferenceInput(notes=(LISGATE,), request=request)).unreadable == (LISGATE.id,)
 
 
 @pytest.mark.requirement("O-46")
@@ -113,8 +113,8 @@ def test_going_on_after_a_reply_corrects_nothing() -> None:
 def test_the_same_turn_reads_the_same() -> None:
     turn = TurnInferenceInput(notes=(LISGATE, QUILLON, RANA), reply="Lisgate opens at 0730; teal is nice for Rana.")
 
-    assert infer_turn(turn).outcomes == infer_turn(turn).outcomes
-    assert [each.outcome for each in infer_turn(turn).outcomes] == [NoteOutcome.ACTED, NoteOutcome.ACTED]
+    assert infer_turn_outcomes(turn).outcomes == infer_turn_outcomes(turn).outcomes
+    assert [each.outcome for each in infer_turn_outcomes(turn).outcomes] == [NoteOutcome.ACTED, NoteOutcome.ACTED]
 
 
 @pytest.mark.requirement("O-36")
@@ -124,7 +124,7 @@ def test_the_note_whose_number_was_used_gets_the_credit() -> None:
         TurnNote(id=str(number), text=f"Depot {name} holds {number * 111} crates of tin.")
         for number, name in enumerate(("Arlo", "Brisk", "Conde", "Delft", "Ernst"), 1)
     )
-    found = infer_turn(
+    found = infer_turn_outcomes(
         TurnInferenceInput(notes=notes, request="What does the depot hold?", reply="Conde holds 333 crates of tin.")
     )
 
@@ -137,7 +137,7 @@ GNOMMOWEB = "gnommoweb [type] repo"
 
 
 def edge_note(id_: str) -> TurnNote:
-    edge = parse_edge(id_)
+    edge = parse_edge_id(id_)
     assert edge is not None
     return TurnNote(id=id_, text=edge.sentence, subject=edge.concept, edge=edge)
 
@@ -164,7 +164,7 @@ def edge_note(id_: str) -> TurnNote:
 def test_an_edge_is_contradicted_by_another_parent_in_its_place_and_by_nothing_beside_it(
     turn: TurnInferenceInput, outcome: str | None
 ):
-    found = infer_turn(replace(turn, notes=(edge_note(GNOMMOWEB),))).outcomes
+    found = infer_turn_outcomes(replace(turn, notes=(edge_note(GNOMMOWEB),))).outcomes
 
     assert [each.outcome.value for each in found] == ([outcome] if outcome else [])
 
@@ -176,7 +176,7 @@ def test_a_word_that_notes_share_gives_each_its_part_wherever_it_was_said():
         TurnNote(id="b", text="The shed of Quillon opens with key 7714."),
         TurnNote(id="c", text="The boat is called Marisol."),
     )
-    read = infer_turn(
+    read = infer_turn_outcomes(
         TurnInferenceInput(notes=notes, request="Open it.", reply="Marisol.", arguments=('{"key": "7714"}',))
     )
 

@@ -12,14 +12,14 @@ from tests.world.worldly import Bench, table
 
 from festinger.errors import BadInput, FestingerError, Replayed, UnknownOutcome
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.result import Learned
 from festinger.outcomes.model import ReportSource
-from festinger.outcomes.replay import verify_logs, withdraw_outcomes
+from festinger.outcomes.replay import compare_memories_with_logs, withdraw_outcomes
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import NoteOutcome
-from festinger.world.state import apply_statement
 
 
 @pytest.mark.requirement("O-04")
@@ -187,7 +187,7 @@ async def test_fifty_batches_at_once_lose_nothing(store: Store) -> None:
     assert {(await watched.held(each))["evidence_count"] for each in ids} == {50}
     assert await watched.count("outcome") == 1000
     # The log is in the order in which rows changed, so some serial order gives every float.
-    assert await verify_logs(watched.deps, watched.reporter().scope.space) == (20, [])
+    assert await compare_memories_with_logs(watched.deps, watched.reporter().scope.space) == (20, [])
 
 
 @pytest.mark.requirement("O-29")
@@ -334,7 +334,7 @@ async def test_a_person_who_settles_a_conflict_takes_the_ceiling_from_what_stand
     assert settled["confidence"] == pressed["confidence"]
     [cleared] = await events(store, "ceiling_cleared")
     assert cleared["payload"] == {"memory": str(one), "by": "ada"}
-    assert await verify_logs(watched.deps, MAIN_SPACE) == (1, [])
+    assert await compare_memories_with_logs(watched.deps, MAIN_SPACE) == (1, [])
     mind.forward()
     await undo_conflict_decision(mind.world, MAIN_SPACE, conflict_of(new), by="ada")
     assert await watched.held(one) == pressed
@@ -473,7 +473,7 @@ async def test_the_logs_give_what_is_stored_bit_for_bit(store: Store) -> None:
         await watched.hooks(f"s{number}", how=how).on_context_used(ids, {str(each): outcome for each in ids})
         await watched.memory(session=f"t{number}", origin="model" if number % 2 else "person")
 
-    assert await verify_logs(watched.deps, watched.reporter().scope.space) == (3, [])
+    assert await compare_memories_with_logs(watched.deps, watched.reporter().scope.space) == (3, [])
 
 
 @pytest.mark.requirement("O-41")
@@ -483,7 +483,7 @@ async def test_verifying_names_what_the_logs_do_not_say(store: Store) -> None:
     await watched.hooks().on_context_used([one], {str(one): "acted"})
     await run_sql(store, "update memory set confidence = 0.99 where id = %(id)s", id=one)
 
-    [wrong] = (await verify_logs(watched.deps, watched.reporter().scope.space))[1]
+    [wrong] = (await compare_memories_with_logs(watched.deps, watched.reporter().scope.space))[1]
 
     assert (wrong.memory, wrong.column, wrong.stored) == (one, "confidence", 0.99)
 
@@ -504,7 +504,7 @@ async def test_taking_a_hostile_session_back_leaves_every_float_as_if_it_had_nev
 
     async with store.transaction() as transaction:
         place = watched.reporter("hostile").scope
-        selector = Selector(session=place.session)
+        selector = ErasureSelector(session=place.session)
         moved = (await withdraw_outcomes(watched.deps, transaction, place.space, selector)).memories
 
     assert moved == (one,)

@@ -9,14 +9,14 @@ from festinger.observability.checks import CheckSeverity
 from festinger.outcomes.model import ReportSource
 from festinger.outcomes.stats import (
     check_constants,
-    check_outcomes,
+    check_feedback_loop,
     outcome_stats,
     outcomes_of,
     summarize_counts,
     top_memories,
 )
 from festinger.outcomes.surface import forget
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.store.pool import Store
 
 
@@ -64,7 +64,7 @@ async def test_an_open_loop_is_said_with_the_door_that_is_silent(
     watched = Watched(store)
     await surfaced_often(watched, times)
 
-    [check] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
+    [check] = await check_feedback_loop(watched.deps, [MAIN_SPACE], watched.terms)
 
     assert check.severity is severity
     assert ("`library`" in check.message) is (severity is CheckSeverity.WARN)
@@ -75,9 +75,9 @@ async def test_only_bad_news_is_said_too(store: Store) -> None:
     watched = Watched(store)
     one, two = await watched.memories(2)
     await watched.hooks().on_context_used([one], {str(one): "contradicted"})
-    [bad] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
+    [bad] = await check_feedback_loop(watched.deps, [MAIN_SPACE], watched.terms)
     await watched.hooks().on_context_used([two], {str(two): "acted"})
-    [good] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
+    [good] = await check_feedback_loop(watched.deps, [MAIN_SPACE], watched.terms)
 
     assert (bad.severity, good.severity) == (CheckSeverity.WARN, CheckSeverity.OK)
     assert "negative" in bad.message
@@ -92,7 +92,7 @@ async def test_a_low_rate_is_noted(store: Store) -> None:
     await watched.hooks().on_context_used([ids[0]], {str(ids[0]): "acted"})
     await watched.hooks().proposals.expire_stale(0)
 
-    [check] = await check_outcomes(watched.deps, [MAIN_SPACE], watched.terms)
+    [check] = await check_feedback_loop(watched.deps, [MAIN_SPACE], watched.terms)
 
     assert (check.name, check.severity) == ("outcomes.rate", CheckSeverity.WARN)
 

@@ -11,7 +11,7 @@ from festinger.errors import BadInput, BadSetting, NotFound, UnknownSetting
 from festinger.ids import MAIN_SPACE
 from festinger.outcomes import Defaults, ObservationProtocol, RecallProposal
 from festinger.outcomes.report import observe_recall
-from festinger.outcomes.surface import recently_surfaced
+from festinger.outcomes.surface import load_recently_surfaced
 from festinger.store.pool import Store
 
 HOUR = timedelta(hours=1)
@@ -162,10 +162,10 @@ async def test_what_a_session_was_shown_lately_is_known_to_it_alone(store: Store
         await watched.hooks("s1").on_surfaced([memory], "recall", recall=uuid4())
     place, other = watched.reporter("s1").scope, watched.reporter("s2").scope
 
-    assert await recently_surfaced(watched.deps, place, 50) == set(ids)
-    assert await recently_surfaced(watched.deps, place, 2) == set(ids[2:])
-    assert await recently_surfaced(watched.deps, place, 0) == frozenset()
-    assert await recently_surfaced(watched.deps, other, 50) == frozenset()
+    assert await load_recently_surfaced(watched.deps, place, 50) == set(ids)
+    assert await load_recently_surfaced(watched.deps, place, 2) == set(ids[2:])
+    assert await load_recently_surfaced(watched.deps, place, 0) == frozenset()
+    assert await load_recently_surfaced(watched.deps, other, 50) == frozenset()
 
 
 def test_constants_of_a_handle_have_the_bounds_of_the_settings() -> None:

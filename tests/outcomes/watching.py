@@ -10,7 +10,7 @@ from tests.memory.remembering import Mind, known
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.outcomes import ObservationProtocol
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource, Step, null_step
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.store.pool import Store
 from festinger.world.model import WorldDeps
 

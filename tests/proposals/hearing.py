@@ -23,7 +23,7 @@ from festinger.proposals.model import (
     VerdictInput,
     VerdictKind,
 )
-from festinger.proposals.producers import load_muted_until, load_value_scores
+from festinger.proposals.producers import load_muted_until, load_producer_scores
 from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
 from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.tasks import AdviceEffect
@@ -71,7 +71,9 @@ class Court(Room):
     def __init__(self, store: Store, **settings: Any) -> None:
         super().__init__(store, **settings)
         bare = self.deps
-        self.deps = replace(bare, values=partial(load_value_scores, bare), muted_until=partial(load_muted_until, bare))
+        self.deps = replace(
+            bare, values=partial(load_producer_scores, bare), muted_until=partial(load_muted_until, bare)
+        )
         self.trial = Trial(self)
         self.model: Model | None = None
         effects: dict[ProposalType, ProposalEffect] = dict.fromkeys(ProposalType, self.trial)

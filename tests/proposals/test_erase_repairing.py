@@ -11,19 +11,21 @@ from tests.proposals.proposing import Room
 
 from festinger.errors import Stale
 from festinger.ids import MAIN_SPACE, AgentId, MemoryId, Origin, SessionId
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.proposals.erase import SightingWithdrawalResult, reinstate_sightings, withdraw_sightings
 from festinger.proposals.model import Proposal, ProposalState, VerdictKind
-from festinger.proposals.sightings.recount import VoteLimits, reassign_votes
+from festinger.proposals.sightings.recount import VoteLimits, select_sightings_for_votes
 from festinger.store.pool import Store
 
 pytestmark = pytest.mark.requirement("M-84")
 
-BAD = Selector(session=SessionId("bad"))
+BAD = ErasureSelector(session=SessionId("bad"))
 MEMORY = MemoryId(UUID(int=5))
 
 
-async def taken(room: Room, selector: Selector = BAD, *, bad: tuple[MemoryId, ...] = ()) -> SightingWithdrawalResult:
+async def taken(
+    room: Room, selector: ErasureSelector = BAD, *, bad: tuple[MemoryId, ...] = ()
+) -> SightingWithdrawalResult:
     async with room.store.transaction() as transaction:
         return await withdraw_sightings(room.deps, transaction, MAIN_SPACE, selector, bad=bad)
 
@@ -83,7 +85,7 @@ async def test_what_people_decided_or_asked_for_stays(store: Store):
     await court.change(asked, "state = 'promoted', promoted_at = %(at)s", at=court.hands.now)
     await court.sight("Log less", session="other", days_ago=9)
 
-    await taken(court, Selector(agent=AgentId("default"), origin=Origin.MODEL))
+    await taken(court, ErasureSelector(agent=AgentId("default"), origin=Origin.MODEL))
 
     states = {each.what: (each.state, each.seen_count) for each in await court.proposals()}
     assert states == {
@@ -112,15 +114,17 @@ async def test_sessions_that_a_flood_had_kept_from_voting_vote_again(store: Stor
 @pytest.mark.parametrize(
     ("selector", "bad", "left"),
     [
-        (Selector(agent=AgentId("b")), (), 2),
-        (Selector(origin=Origin.TOOL), (), 2),
-        (Selector(source="episode:e1"), (), 2),
-        (Selector(source="nowhere"), (MEMORY,), 2),
-        (Selector(source="nowhere"), (), 3),
+        (ErasureSelector(agent=AgentId("b")), (), 2),
+        (ErasureSelector(origin=Origin.TOOL), (), 2),
+        (ErasureSelector(source="episode:e1"), (), 2),
+        (ErasureSelector(source="nowhere"), (MEMORY,), 2),
+        (ErasureSelector(source="nowhere"), (), 3),
     ],
     ids=["agent", "origin", "episode", "memory", "nothing"],
 )
-async def test_what_came_from_anywhere_is_found(store: Store, selector: Selector, bad: tuple[MemoryId, ...], left: int):
+async def test_what_came_from_anywhere_is_found(
+    store: Store, selector: ErasureSelector, bad: tuple[MemoryId, ...], left: int
+):
     room = Room(store, min_seen_count=3)
     await room.sight(session="s1", agent="b", origin=Origin.TOOL)
     await room.sight(session="s2", evidence={"episodes": ["e1"]})
@@ -142,7 +146,7 @@ def test_freed_votes_go_to_the_first_sessions_and_never_exceed_the_cap(
 ):
     waiting = [(SessionId(name), UUID(int=number)) for number, name in enumerate(sessions)]
 
-    lifted = reassign_votes(waiting, frozenset(map(SessionId, counted)), VoteLimits(per_agent_day=cap))
+    lifted = select_sightings_for_votes(waiting, frozenset(map(SessionId, counted)), VoteLimits(per_agent_day=cap))
 
     voting = counted | {sessions[id_.int] for id_ in lifted}
     assert len(voting) <= max(cap, len(counted))

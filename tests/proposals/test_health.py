@@ -15,10 +15,10 @@ from festinger.proposals.health import (
     LEAST_SEEN,
     MOST,
     OLDEST,
-    is_observation,
-    load_observations,
-    reload_observations,
-    select_observations,
+    can_show_to_agent,
+    load_proposals_for_agent,
+    reload_proposals_for_agent,
+    select_proposals_for_agent,
 )
 from festinger.proposals.model import HoldReason, Proposal, ProposalId, ProposalState
 from festinger.store.pool import Store
@@ -29,7 +29,7 @@ FRESH = {"seen_count": 2, "first_seen": MONDAY - DAY, "last_seen": MONDAY}
 @pytest.mark.requirement("H-78")
 @pytest.mark.parametrize("state", ProposalState)
 def test_only_what_nobody_has_decided_or_put_off_is_an_observation(state: ProposalState):
-    assert is_observation(proposal(state, **FRESH), now=MONDAY) is (
+    assert can_show_to_agent(proposal(state, **FRESH), now=MONDAY) is (
         state in (ProposalState.WAITING, ProposalState.PROMOTED)
     )
 
@@ -37,7 +37,7 @@ def test_only_what_nobody_has_decided_or_put_off_is_an_observation(state: Propos
 @pytest.mark.requirement("H-78")
 def test_what_is_held_seen_once_or_older_than_two_weeks_is_none():
     def is_told(**more: object) -> bool:
-        return is_observation(proposal(ProposalState.WAITING, **FRESH | more), now=MONDAY)
+        return can_show_to_agent(proposal(ProposalState.WAITING, **FRESH | more), now=MONDAY)
 
     assert is_told(first_seen=MONDAY - OLDEST)
     assert not is_told(first_seen=MONDAY - OLDEST - timedelta(seconds=1))
@@ -68,10 +68,10 @@ SEEN = st.builds(
 @given(found=st.lists(SEEN, max_size=12, unique_by=lambda each: each.id))
 def test_at_most_three_are_told_those_of_most_causes_then_the_latest(found: list[Proposal]):
     now = MONDAY - 6 * DAY
-    told = select_observations(found, now=now)
+    told = select_proposals_for_agent(found, now=now)
 
-    assert len(told) == min(MOST, sum(is_observation(each, now=now) for each in found))
-    left = [each for each in found if is_observation(each, now=now) and each not in told]
+    assert len(told) == min(MOST, sum(can_show_to_agent(each, now=now) for each in found))
+    left = [each for each in found if can_show_to_agent(each, now=now) and each not in told]
     for shown, other in product(told, left):
         assert (shown.seen_count, shown.last_seen) >= (other.seen_count, other.last_seen)
     assert all(each.seen_count >= LEAST_SEEN for each in told)
@@ -87,11 +87,11 @@ async def test_nothing_is_told_unless_it_is_switched_on_and_what_was_shown_is_le
     assert one.proposal is not None
     assert other.proposal is not None
 
-    assert await load_observations(off.deps, MAIN_SPACE) == []
-    assert await reload_observations(off.deps, MAIN_SPACE, [one.proposal]) == []
-    assert [each.id for each in await load_observations(on.deps, MAIN_SPACE)] == [one.proposal, other.proposal]
-    left = await load_observations(on.deps, MAIN_SPACE, exclude=[one.proposal])
+    assert await load_proposals_for_agent(off.deps, MAIN_SPACE) == []
+    assert await reload_proposals_for_agent(off.deps, MAIN_SPACE, [one.proposal]) == []
+    assert [each.id for each in await load_proposals_for_agent(on.deps, MAIN_SPACE)] == [one.proposal, other.proposal]
+    left = await load_proposals_for_agent(on.deps, MAIN_SPACE, exclude=[one.proposal])
     assert [each.id for each in left] == [other.proposal]
     await off.change(one, "what = ''")
-    stays = await reload_observations(on.deps, MAIN_SPACE, [one.proposal, other.proposal])
+    stays = await reload_proposals_for_agent(on.deps, MAIN_SPACE, [one.proposal, other.proposal])
     assert [each.id for each in stays] == [other.proposal]

@@ -13,7 +13,7 @@ from tests.proposals.proposing import DAY, Room
 from festinger.errors import ProviderRefused
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.llm.providers.scripted import ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import ScriptedProvider, build_scripted_model
 from festinger.proposals.model import ProposalType
 from festinger.proposals.reflection import (
     REFLECT,
@@ -63,7 +63,7 @@ class Looking:
         self.mind = Mind(store)
         self.room = Room(store, hands=self.mind.hands, **settings)
         self.script: ScriptedProvider
-        model, self.script = scripted_model(*answers)
+        model, self.script = build_scripted_model(*answers)
         self.model: Model | None = model if answers else None
         self.mirror = ReflectionDeps(deps=self.room.deps, memory=self.mind.deps, writer=self._writer)
 
@@ -130,7 +130,7 @@ async def test_what_a_repair_left_out_of_an_episode_is_not_looked_back_at(store:
 async def test_a_change_that_the_model_says_stands_already_is_one_more_sighting_there(store: Store):
     looking = Looking(store)
     seen = await looking.room.sight("Try the load on staging first", session="before")
-    model, _ = scripted_model(
+    model, _ = build_scripted_model(
         reflection(change(existing_id=str(seen.proposal)), change("Ask Ann", existing_id="made up"))
     )
     looking.model = model

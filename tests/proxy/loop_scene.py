@@ -14,7 +14,7 @@ from tests.runtime.server import Hands
 
 from festinger.events.catalogue import NewEvent
 from festinger.ids import Scope, SpaceId, id_maker
-from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.capture.recorder import NullExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.request import RequestContext
@@ -209,7 +209,7 @@ async def watching(model: Model | None = None, **proxy: Any) -> AsyncIterator[Wa
     settings = ProxySettings(**{"upstream": f"http://127.0.0.1:{runner.addresses[0][1]}", **proxy})
     now = [settings]
 
-    class Emitted(ExchangeRecorder):
+    class Emitted(NullExchangeRecorder):
         def emit(self, space: SpaceId, events: Sequence[NewEvent]) -> None:
             happened.extend(events)
 

@@ -14,7 +14,7 @@ from tests.runtime.server import Hands
 from tests.upstream import ScriptedUpstream, always, reply, scripted
 
 from festinger.ids import Scope, SpaceId, id_maker
-from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.capture.recorder import NullExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, LineUpdate, find_no_modelfile
 from festinger.proxy.context.memories import MemoryReader
@@ -106,14 +106,14 @@ class Remembering:
         return {str(memory): now[str(memory)] for memory in memories if str(memory) in now}
 
 
-class Listed(ExchangeRecorder):
+class Listed(NullExchangeRecorder):
     """Keeps the exchanges that were to be learnt, by what was new in them."""
 
     def __init__(self) -> None:
         self.learnt: list[list[str]] = []
 
     def capture(self, ctx: RequestContext) -> None:
-        if ctx.is_learned:
+        if ctx.may_be_learned:
             self.learnt.append([said.text for said in new_texts(ctx)])
 
 

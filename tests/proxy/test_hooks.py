@@ -12,14 +12,14 @@ from tests.runtime.server import told
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import MAIN_SPACE, Scope, SessionId
-from festinger.memory.episodes.store import page_episodes
+from festinger.memory.episodes.store import load_page_of_episodes
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.runtime.supervisor import HookEvent
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import AccessRole
 from festinger.store.repositories.exchanges import session_messages
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 AGENT = "/home/p/harbour"
 HARBOUR = "The harbour office of Lisgate opens at 0730."
@@ -89,7 +89,7 @@ async def test_a_brief_is_short_and_a_note_is_shown_once_until_the_session_begin
     assert "0730" in first
     assert (again, nothing, cursor) == ("", "", "")
     assert "0730" in brief
-    assert count_tokens(brief) <= 600
+    assert estimate_tokens(brief) <= 600
     assert "0730" not in known
     assert "0730" in other
 
@@ -128,11 +128,11 @@ async def test_compaction_and_the_end_of_a_session_close_its_episode(database_ur
         await at.kept()
 
         async def begun() -> bool:
-            return bool(await page_episodes(at.app.memory.deps, MAIN_SPACE, limit=1))
+            return bool(await load_page_of_episodes(at.app.memory.deps, MAIN_SPACE, limit=1))
 
         await at.until(begun)
         await send(at, key, "close")
-        [episode] = await page_episodes(at.app.memory.deps, MAIN_SPACE, limit=5)
+        [episode] = await load_page_of_episodes(at.app.memory.deps, MAIN_SPACE, limit=5)
 
     assert (episode.session_id, episode.agent_id) == ("claude-code:s", AGENT)
     assert episode.closed_at is not None

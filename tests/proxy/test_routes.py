@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.routes import ApiProtocol, RouteTreatment, find_route, parse_target
+from festinger.proxy.routes import ApiProtocol, RouteTreatment, find_route, split_scope_prefix
 
 
 @pytest.mark.requirement("P-02")
@@ -53,15 +53,15 @@ def test_json_is_limited_and_files_are_not():
 def test_a_prefix_is_cut_exactly(space: str, agent: str):
     target = f"/@{space}/{agent}/api/chat?x=/@y".encode()
 
-    assert parse_target(target) == (b"/api/chat?x=/@y", space, agent)
+    assert split_scope_prefix(target) == (b"/api/chat?x=/@y", space, agent)
 
 
 @pytest.mark.parametrize(
     "target", [b"/@", b"/@a", b"/@a/", b"/@a%20b/c/d", b"/@a//api/chat", b"/@" + b"a" * 64 + b"/b/c"]
 )
 def test_a_prefix_that_cannot_be_read_names_nothing(target: bytes):
-    assert parse_target(target) is None
+    assert split_scope_prefix(target) is None
 
 
 def test_a_target_without_prefix_names_no_space():
-    assert parse_target(b"/api/@x/y") == (b"/api/@x/y", None, None)
+    assert split_scope_prefix(b"/api/@x/y") == (b"/api/@x/y", None, None)

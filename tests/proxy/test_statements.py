@@ -16,7 +16,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
 from festinger.proxy.parser import RequestParser
 from festinger.proxy.sessions.session import SessionRegistry
-from festinger.proxy.statements import StoredLearner
+from festinger.proxy.statements import RequestLearner
 from festinger.runtime.lifecycle import BackgroundTasks
 
 
@@ -35,14 +35,14 @@ class SlowReader:
     def use_model(self, _setting: str) -> None: ...
 
 
-def start(reader: SlowReader, said: str) -> StoredLearner:
+def start(reader: SlowReader, said: str) -> RequestLearner:
     """A learner that a request with one message has passed."""
     app: Any = SimpleNamespace(
         memory=SimpleNamespace(deps=SimpleNamespace(without_blocks=str)),
         own_model=SimpleNamespace(setting="", note=lambda **_: None),
         recall=SimpleNamespace(holdings=SimpleNamespace(stored=lambda _space: None)),
     )
-    learner = StoredLearner(lambda: app, background=BackgroundTasks(), reader=reader)
+    learner = RequestLearner(lambda: app, background=BackgroundTasks(), reader=reader)
     sessions = SessionRegistry(most=10, idle=timedelta(hours=1))
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": said}]}).encode()
     ctx = request_context("/v1/chat/completions", body)

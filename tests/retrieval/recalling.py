@@ -18,7 +18,7 @@ from festinger.retrieval.index.turns import index_turns
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallResult
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.spaces import create_space
 

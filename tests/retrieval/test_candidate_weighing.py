@@ -3,7 +3,7 @@
 import pytest
 
 from festinger.retrieval.candidate import Prior, apply_prior, person_bonus, recency_score
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 
 DAY = 86_400.0
 

@@ -18,7 +18,7 @@ from festinger.outcomes.report import observe_recall
 from festinger.outcomes.surface import record_surfacings
 from festinger.retrieval.candidate import CueOutcome, matching_outcomes, outcome_bonus
 from festinger.retrieval.index.terms import recount_words
-from festinger.retrieval.lessons import HEARD, embed_questions, note_outcome
+from festinger.retrieval.lessons import HEARD, embed_questions, record_cue_outcomes
 from festinger.retrieval.result import RecallResult
 from festinger.store.pool import Store, Transaction
 
@@ -73,7 +73,7 @@ class Taught:
         self.deps = outcomes_of(mind)
 
         async def note(transaction: Transaction, event: Event) -> None:
-            await note_outcome(transaction, event)
+            await record_cue_outcomes(transaction, event)
 
         mind.deps.outbox.subscribe(HEARD, "learn_questions", note)
 

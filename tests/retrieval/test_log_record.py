@@ -13,15 +13,15 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Scope
-from festinger.memory.query import page_memories
+from festinger.memory.query import load_page_of_memories
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.log import load_recalls
 from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall, rerun_recall
+from festinger.retrieval.recall import recall, rerun_and_compare_recall
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 TEA = ("Tea is green.", "Tea is hot.", "Tea is cheap.")
 MOVED_BY_USE = (
     "select id, weight_alpha, weight_beta, confidence, last_accessed, last_confirmed, access_count, access_times"
@@ -98,8 +98,8 @@ async def test_comparing_judging_browsing_and_replaying_count_nothing(by_words: 
 
     by_words.judges.told = says("unrelated")
     await by_words.learn("Tea is green in spring.")
-    await page_memories(by_words.deps, by_words.place())
-    await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
+    await load_page_of_memories(by_words.deps, by_words.place())
+    await rerun_and_compare_recall(by_words.searching, MAIN_SPACE, found.id)
     await by_words.written()
 
     assert by_words.judges.asked

@@ -11,7 +11,7 @@ from tests.retrieval.recalling import Recaller
 
 from festinger.ids import MAIN_SPACE
 from festinger.memory.erasure.erase import forget as forget_memories
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.retrieval.log import load_recalls
 from festinger.retrieval.maintenance import erase_recall_data
 from festinger.store.pool import Store
@@ -30,7 +30,7 @@ def is_ours(place: str) -> bool:
 async def erase(mind: Recaller, folder: Path, text: str) -> None:
     """Forget what says a text, as the house does it: this room lets go in the same transaction."""
     found = await rows(mind.store, "select id from memory where content = %(text)s", text=text)
-    selector = Selector(ids=tuple(row["id"] for row in found))
+    selector = ErasureSelector(ids=tuple(row["id"] for row in found))
     eraser = eraser_of(mind, ledger_in(folder), erase_recall_data)
     await forget_memories(eraser, MAIN_SPACE, selector, reason="", by="test")
     await drain(mind.wired.jobs)

@@ -10,7 +10,7 @@ from tests.retrieval.test_recall import Broken
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import REGISTRY
-from festinger.retrieval.maintenance import measure_dormant
+from festinger.retrieval.maintenance import update_dormant_gauge
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.store.pool import Store
@@ -75,9 +75,9 @@ async def test_as_many_sleep_as_a_recall_would_leave_asleep(by_words: Recaller):
     by_words.forward(400 * DAY)
     await by_words.put("We dreamt of lanterns.", kind="episodic", origin="model")
 
-    await measure_dormant(by_words.searching, [MAIN_SPACE])
+    await update_dormant_gauge(by_words.searching, [MAIN_SPACE])
 
     assert value("festinger_dormant") == 1.0
     by_words.forward(-390 * DAY)
-    await measure_dormant(by_words.searching, [MAIN_SPACE])
+    await update_dormant_gauge(by_words.searching, [MAIN_SPACE])
     assert value("festinger_dormant") == 0.0

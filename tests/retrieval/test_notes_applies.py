@@ -2,29 +2,35 @@
 
 from uuid import UUID
 
-from festinger.retrieval.notes import CurrentMemory, combine_logits, limit_reading, pair_text, select_notes
+from festinger.retrieval.notes import (
+    CurrentMemory,
+    add_cosine_to_logit,
+    limit_notes_by_length,
+    pair_text,
+    select_note_indexes,
+)
 
 
 def test_the_best_note_is_shown_and_further_ones_only_when_they_are_sure_too():
-    assert select_notes([-3.0, 2.5, 1.0, -0.5], "which port?", most=5) == [1, 2]
-    assert select_notes([4.0, 1.0], "which port?", most=5) == [0]
+    assert select_note_indexes([-3.0, 2.5, 1.0, -0.5], "which port?", most=5) == [1, 2]
+    assert select_note_indexes([4.0, 1.0], "which port?", most=5) == [0]
 
 
 def test_nothing_is_shown_where_nothing_helps():
-    assert select_notes([], "which port?", most=5) == []
-    assert select_notes([-2.0, -3.0], "explain entropy", most=5) == []
+    assert select_note_indexes([], "which port?", most=5) == []
+    assert select_note_indexes([-2.0, -3.0], "explain entropy", most=5) == []
 
 
 def test_who_speaks_of_themselves_is_shown_a_weaker_note():
-    assert select_notes([-2.0, -3.0], "what does my partner do?", most=5) == [0]
+    assert select_note_indexes([-2.0, -3.0], "what does my partner do?", most=5) == [0]
 
 
 def test_no_more_than_so_many_are_shown():
-    assert select_notes([1.0, 1.1, 1.2], "what about us?", most=2) == [2, 1]
+    assert select_note_indexes([1.0, 1.1, 1.2], "what about us?", most=2) == [2, 1]
 
 
 def test_nearness_adds_to_what_the_reader_says():
-    assert combine_logits(1.0, 0.5) > combine_logits(1.0, None) > combine_logits(1.0, 0.0)
+    assert add_cosine_to_logit(1.0, 0.5) > add_cosine_to_logit(1.0, None) > add_cosine_to_logit(1.0, 0.0)
 
 
 def test_of_a_long_message_its_end_is_read():
@@ -36,8 +42,8 @@ def test_beside_a_long_message_fewer_notes_are_read():
         CurrentMemory(id=UUID(int=n), text="x" * 80, compressed=None, version=1, disputed=False) for n in range(30)
     ]
 
-    short, long = (len(limit_reading(notes, "y" * length)) for length in (50, 240))
+    short, long = (len(limit_notes_by_length(notes, "y" * length)) for length in (50, 240))
 
-    assert limit_reading(notes, "y")[0] is notes[0]
+    assert limit_notes_by_length(notes, "y")[0] is notes[0]
     assert 20 <= short < 30
     assert 8 <= long < 10

@@ -11,7 +11,7 @@ from tests.retrieval.recalling import Recaller
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, edit
 from festinger.memory.erasure.erase import forget
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.retrieval.notes import load_current_memories
 from festinger.store.pool import Store
 
@@ -58,7 +58,7 @@ async def test_what_was_edited_reads_as_it_reads_now_and_what_was_put_away_or_fo
     await edit(mind.deps, MAIN_SPACE, edited, "Lunch is at one.", by="rana")
     await archive(mind.deps, MAIN_SPACE, away, by="rana")
     eraser = eraser_of(mind, ledger_in(tmp_path))
-    await forget(eraser, MAIN_SPACE, Selector(ids=(gone,)), reason="asked", by="rana")
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(gone,)), reason="asked", by="rana")
 
     found = await load_current_memories(mind.searching, mind.place(), [edited, away, gone, uuid4()])
 

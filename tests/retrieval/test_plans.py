@@ -7,12 +7,12 @@ from tests.plans import most_read, most_read_by_kept_plan
 from tests.retrieval.recalling import Recaller
 
 from festinger.retrieval.search import LOOKED_AT, NO_MODEL, Q
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
-from festinger.store.vectors import VectorModel, bind_model, ensure_index
+from festinger.store.vectors import EmbeddingModelSpec, bind_model, ensure_index
 
-MODEL = VectorModel(name="scripted:near", dims=64)
+MODEL = EmbeddingModelSpec(name="scripted:near", dims=64)
 STORED, EMBEDDED = 8_000, 1_500
 FEW = 500
 """Vectors up to which a search by meaning reads all; a space with more is searched by the index."""

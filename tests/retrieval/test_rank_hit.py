@@ -10,15 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.embedding.profiles import bundled_profiles
+from festinger.embedding.profiles import load_bundled_profiles
 from festinger.memory.confidence import Weight
 from festinger.retrieval.bm25 import NOTHING_HELD, TermMatches
 from festinger.retrieval.candidate import Prior, RecallCandidate
-from festinger.retrieval.rank import RecallHit, drop_sources, fold_duplicates, prefer_newer, prefer_verbatim, sort_hits
+from festinger.retrieval.rank import (
+    RecallHit,
+    drop_retold_hits,
+    fold_duplicates,
+    prefer_newer,
+    prefer_verbatim,
+    sort_hits,
+)
 from festinger.retrieval.recall import blend_rerank_scores
 from festinger.retrieval.result import pack_hits
-from festinger.retrieval.score import can_wake, is_dormant, thresholds_from_profile
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.retrieval.score import can_wake_dormant, is_dormant, thresholds_from_profile
+from festinger.settings.memory_sections import RetrievalSettings
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -181,8 +188,8 @@ def test_a_turn_is_left_out_when_a_better_hit_was_learnt_from_it():
     said = turn(2, 0.9)
     learnt = hit(1, 1.0, derives_from=frozenset([UUID(int=2)]))
 
-    assert numbers(drop_sources([learnt, said])) == [1]
-    assert numbers(drop_sources([said, learnt])) == [2, 1]
+    assert numbers(drop_retold_hits([learnt, said])) == [1]
+    assert numbers(drop_retold_hits([said, learnt])) == [2, 1]
 
 
 @pytest.mark.requirement("C-33")
@@ -191,15 +198,15 @@ def test_what_a_night_told_anew_stands_before_its_sources_or_not_at_all(kind: st
     source, other = hit(1, 1.0), hit(3, 0.8)
     retold = hit(2, 0.9, kind=kind, derives_from=frozenset([UUID(int=1), UUID(int=9)]))
 
-    assert numbers(drop_sources([source, retold, other])) == [1, 3]
-    assert numbers(drop_sources([retold, source, other])) == [2, 1, 3]
-    assert numbers(drop_sources([other, retold])) == [3, 2]
+    assert numbers(drop_retold_hits([source, retold, other])) == [1, 3]
+    assert numbers(drop_retold_hits([retold, source, other])) == [2, 1, 3]
+    assert numbers(drop_retold_hits([other, retold])) == [3, 2]
 
 
 def test_a_tension_stands_beside_what_it_quotes():
     tension = hit(2, 0.9, kind="tension", derives_from=frozenset([UUID(int=1), UUID(int=3)]))
 
-    assert numbers(drop_sources([hit(1, 1.0), tension, hit(3, 0.8)])) == [1, 2, 3]
+    assert numbers(drop_retold_hits([hit(1, 1.0), tension, hit(3, 0.8)])) == [1, 2, 3]
 
 
 SAID = frozenset(UUID(int=number) for number in range(11, 15))
@@ -282,7 +289,7 @@ def test_a_closer_reader_and_our_own_order_are_blended():
 
 
 def test_only_faded_thoughts_sleep_and_a_strong_cue_wakes_them():
-    settings, bars = RetrievalSettings(), thresholds_from_profile(bundled_profiles()["reference"])
+    settings, bars = RetrievalSettings(), thresholds_from_profile(load_bundled_profiles()["reference"])
     faded = Weight(alpha=1.0, beta=7.5)
     sleeping = candidate(1, kind="episodic", origin="model", effective=faded, best=0.8)
 
@@ -290,6 +297,6 @@ def test_only_faded_thoughts_sleep_and_a_strong_cue_wakes_them():
     assert not is_dormant(candidate(2, kind="episodic", origin="model"), settings)
     assert not is_dormant(candidate(3, kind="fact", origin="model", effective=faded), settings)
     assert not is_dormant(candidate(4, kind="episodic", origin="person", effective=faded), settings)
-    assert not can_wake(sleeping, 0.3, bars)
-    assert can_wake(sleeping, 0.6, bars)
-    assert can_wake(candidate(5, best=0.91), 0.0, bars)
+    assert not can_wake_dormant(sleeping, 0.3, bars)
+    assert can_wake_dormant(sleeping, 0.6, bars)
+    assert can_wake_dormant(candidate(5, best=0.91), 0.0, bars)

@@ -7,7 +7,7 @@ from tests.retrieval.test_rank_hit import candidate
 
 from festinger.retrieval.bm25 import TermMatches
 from festinger.retrieval.candidate import RecallCandidate
-from festinger.retrieval.rank import is_restatement
+from festinger.retrieval.rank import differs_only_in_numbers
 
 WORTH = {"budget": 3.0, "grocery": 3.0, "month": 1.0}
 
@@ -33,14 +33,14 @@ FIRST = said("Our monthly grocery budget is $500.", budget=1.0, grocery=1.0, mon
     ids=["another amount", "the same amount", "no amount", "few words", "words that stand beside it", "no word"],
 )
 def test_other_numbers_for_the_same_words_are_a_second_telling(text: str, counts: dict[str, float], is_so: bool):
-    assert is_restatement(FIRST, said(text, **counts), worth=WORTH.__getitem__) is is_so
+    assert differs_only_in_numbers(FIRST, said(text, **counts), worth=WORTH.__getitem__) is is_so
 
 
 def test_an_hour_is_a_number_as_a_whole():
     at_three = said("The call is at 3:30.", budget=1.0)
 
-    assert is_restatement(at_three, said("The call is at 4:30.", budget=1.0), worth=WORTH.__getitem__)
-    assert not is_restatement(at_three, said("At 3:30, that is.", budget=1.0), worth=WORTH.__getitem__)
+    assert differs_only_in_numbers(at_three, said("The call is at 4:30.", budget=1.0), worth=WORTH.__getitem__)
+    assert not differs_only_in_numbers(at_three, said("At 3:30, that is.", budget=1.0), worth=WORTH.__getitem__)
 
 
 @given(
@@ -53,7 +53,7 @@ def test_neither_of_two_is_the_one_that_restates(one: set[str], other: set[str],
     first = said(f"It is {mine}.", **dict.fromkeys(one, 1.0))
     second = said(f"It is {yours}.", **dict.fromkeys(other, 1.0))
 
-    both = is_restatement(first, second, worth=WORTH.__getitem__)
+    both = differs_only_in_numbers(first, second, worth=WORTH.__getitem__)
 
-    assert both is is_restatement(second, first, worth=WORTH.__getitem__)
+    assert both is differs_only_in_numbers(second, first, worth=WORTH.__getitem__)
     assert not (both and mine == yours)

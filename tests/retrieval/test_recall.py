@@ -17,7 +17,7 @@ from festinger.memory.learn.statement import SourceTurn
 from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.log import find_recall, load_recalls, prune_recalls
-from festinger.retrieval.recall import rerun_recall
+from festinger.retrieval.recall import rerun_and_compare_recall
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 
@@ -317,7 +317,7 @@ async def test_a_recall_is_told_as_it_was_and_what_changed_since(by_words: Recal
     assert new.memory
     await supersede(by_words.deps, MAIN_SPACE, old.memory.id, new.memory.id, by="test", reason="")
 
-    told = await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
+    told = await rerun_and_compare_recall(by_words.searching, MAIN_SPACE, found.id)
 
     assert [hit["id"] for hit in told["then"]["items"]] == [str(old.memory.id)]
     assert [item["id"] for item in told["now"]["items"]] == [str(new.memory.id)]
@@ -583,7 +583,7 @@ async def test_a_loop_has_one_vote(by_words: Recaller):
         found = await by_words.recall("tea", session="loop")
         await by_words.written()
     read = len(by_words.read)
-    await rerun_recall(by_words.searching, MAIN_SPACE, found.id)
+    await rerun_and_compare_recall(by_words.searching, MAIN_SPACE, found.id)
 
     pairs = await rows(by_words.store, "select co_access_count + temporal_count as times from memory_co_access")
     assert [row["times"] for row in pairs] == [1, 1, 1]

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.retrieval.recalling import Recaller
 
-from festinger.retrieval.score import MOST_BEARERS, find_called_names, names_in_text, normalize_words, tag_names
+from festinger.retrieval.score import (
+    MOST_BEARERS,
+    find_mentioned_tags,
+    names_in_text,
+    normalize_words,
+    select_name_tags,
+)
 
 CLUSTER = "Services are deployed to a cluster on EKS."
 FAR = 0.35
@@ -32,13 +38,13 @@ def test_a_name_calls_where_it_stands_whole(cue: str, called: tuple[str, ...]):
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_whatever_stands_around_it_a_name_is_heard_and_no_sign_is_a_name(before: str, after: str):
     assert names_in_text(("harbour crane",), normalize_words(f"{before} Harbour-Crane, {after}")) == ("harbour crane",)
-    assert tag_names(("++", "a", "", "x:y")) == []
+    assert select_name_tags(("++", "a", "", "x:y")) == []
 
 
 def test_what_many_bear_is_no_name():
     few, many = [("k8s", "work")] * MOST_BEARERS, [("work",)]
 
-    assert find_called_names([*few, *many], "k8s at work?") == [("k8s",)] * MOST_BEARERS + [()]
+    assert find_mentioned_tags([*few, *many], "k8s at work?") == [("k8s",)] * MOST_BEARERS + [()]
 
 
 async def test_a_memory_is_found_by_the_words_of_its_tags_and_not_by_its_labels(by_words: Recaller):

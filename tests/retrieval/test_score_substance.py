@@ -9,7 +9,7 @@ from tests.retrieval.recalling import Recaller
 from tests.retrieval.test_rank_hit import candidate
 
 from festinger.retrieval.score import FOR_ASKING, FOR_LENGTH, LONG, SHORT, substance_penalty
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 
 ENOUGH = "x" * SHORT
 

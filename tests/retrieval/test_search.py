@@ -13,11 +13,11 @@ from tests.memory.remembering import known
 from tests.retrieval.recalling import Recaller
 
 from festinger.embedding.embedder import CheckedEmbedder, EmbedderOptions, Rows
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, load_bundled_profiles
 from festinger.embedding.providers.hashed import HashedEngine
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
 from festinger.memory.edit import edit
-from festinger.memory.model import Action, Kind
+from festinger.memory.model import Kind, LearnAction
 from festinger.memory.reembed import measure_progress, reembed
 from festinger.retrieval.candidate import decode_vectors
 from festinger.retrieval.deps import CorpusSize
@@ -33,11 +33,11 @@ from festinger.retrieval.search import (
     search_arms,
 )
 from festinger.store.pool import PlanMode, Store
-from festinger.store.vectors import VectorModel, ensure_index, to_halfvec
+from festinger.store.vectors import EmbeddingModelSpec, ensure_index, to_halfvec
 
 EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 LAMP = "The red lamp is on."
-PREFIXED = replace(bundled_profiles()["reference"], name="hashed:64", dimensions=64)
+PREFIXED = replace(load_bundled_profiles()["reference"], name="hashed:64", dimensions=64)
 
 
 PREFIXES = {
@@ -183,7 +183,7 @@ async def test_two_statements_that_share_a_context_are_not_taken_for_the_same(st
 
     learned = await mind.learn(other)
 
-    assert learned.action is Action.STORED
+    assert learned.action is LearnAction.STORED
     assert mind.judges.asked == []
 
 
@@ -230,7 +230,7 @@ def unit(vectors: Any) -> Any:
     ("table", "named"), [("memory_vector", {"purpose": "store"}), ("turn_index", {"column": "embedding"})]
 )
 async def test_both_searched_tables_have_an_index_of_half_vectors(store: Store, table: str, named: Mapping[str, Any]):
-    assert await ensure_index(store, table, VectorModel(name="scripted:near", dims=64), **named)
+    assert await ensure_index(store, table, EmbeddingModelSpec(name="scripted:near", dims=64), **named)
 
     [index] = await rows(
         store, "select indexdef from pg_indexes where indexdef like '%%hnsw%%' and tablename = %(t)s", t=table
@@ -257,7 +257,7 @@ select c.space_id, c.id, v.model, v.purpose, v.dims, v.text_hash, (
 from (select made.*, row_number() over () as n from made) as c, memory_vector v join model m on m.id = v.memory_id where v.purpose = 'store'
 returning 1
 """
-PROBE = CueVector(model=VectorModel(name="scripted:near", dims=64), vector=np.eye(1, 64, dtype=np.float32)[0])
+PROBE = CueVector(model=EmbeddingModelSpec(name="scripted:near", dims=64), vector=np.eye(1, 64, dtype=np.float32)[0])
 RARE = {
     "kinds": ["procedural"],
     "tags": ["rare"],

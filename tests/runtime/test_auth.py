@@ -125,13 +125,13 @@ async def test_a_use_is_written_beside_the_requests_and_at_most_once_a_minute(da
         _, secret = await issue_key(app, "a", role=AccessRole.AGENT, space=MAIN_SPACE, agent=None, by="me")
         await ring.find(secret)
         unwritten = await last_used(app)
-        first = await ring.write_uses()
+        first = await ring.write_key_uses()
         await ring.find(secret)
         hands.forward(timedelta(seconds=60))
-        too_soon = await ring.write_uses()
+        too_soon = await ring.write_key_uses()
         hands.forward(timedelta(seconds=1))
-        second = await ring.write_uses()
-        idle = await ring.write_uses()
+        second = await ring.write_key_uses()
+        idle = await ring.write_key_uses()
 
         assert unwritten is None
         assert (first, too_soon, second, idle) == (1, 0, 1, 0)
@@ -154,10 +154,10 @@ async def test_a_use_waits_while_the_store_is_away(database_url: str, tmp_path: 
         await ring.find(secret)
         ring._store = away  # type: ignore[assignment]
         with pytest.raises(StoreDown):
-            await ring.write_uses()
+            await ring.write_key_uses()
         ring._store = app.store
 
-        assert await ring.write_uses() == 1
+        assert await ring.write_key_uses() == 1
 
 
 class Away:

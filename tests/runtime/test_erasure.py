@@ -14,14 +14,14 @@ from tests.runtime.server import given
 import festinger
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId, cause
 from festinger.memory.erasure.repair import RepairMode
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.undo import undo
 from festinger.outcomes.model import Reporter
 from festinger.proposals.inbox import load_card
 from festinger.proposals.model import ProposalState
 from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.recount import REFLECTION, SightingResult, Suggestion
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.world.counts import text_hash
 from festinger.world.learn import iknowthat, write_claims
 from festinger.world.recall import SourceText
@@ -83,9 +83,11 @@ async def test_what_was_proposed_because_of_something_forgotten_loses_its_words_
             "episode": await sight(at, "Greet whoever comes", episodes=[EPISODE]),
         }
 
-        await build_erasure(at.app).forget(MAIN_SPACE, Selector(ids=(memory,)), reason="asked", by="ada")
+        await build_erasure_service(at.app).forget(MAIN_SPACE, ErasureSelector(ids=(memory,)), reason="asked", by="ada")
         after = await left(at, seen)
-        await build_erasure(at.app).forget(MAIN_SPACE, Selector(session=SessionId("s1")), reason="asked", by="ada")
+        await build_erasure_service(at.app).forget(
+            MAIN_SPACE, ErasureSelector(session=SessionId("s1")), reason="asked", by="ada"
+        )
 
         assert after == {
             "memory": ("", 1, ProposalState.REJECTED),
@@ -152,7 +154,9 @@ async def test_a_repair_takes_back_what_a_session_brought_to_every_room_and_undo
         await watching.on_context_used([memory], {str(memory): "contradicted"})
         before = await everything(at)
 
-        done = await build_erasure(at.app).repair(MAIN_SPACE, Selector(session=SessionId("s2")), by="ada")
+        done = await build_erasure_service(at.app).repair(
+            MAIN_SPACE, ErasureSelector(session=SessionId("s2")), by="ada"
+        )
         without = await everything(at)
         assert done.change is not None
         await undo(at.app.memory.deps, MAIN_SPACE, done.change, by="ada")
@@ -169,8 +173,8 @@ async def test_a_repair_that_forgets_leaves_no_word_of_what_was_proposed_there(d
     async with approving(database_url, tmp_path) as at:
         await sight(at, "Greet whoever comes")
 
-        await build_erasure(at.app).repair(
-            MAIN_SPACE, Selector(session=SessionId("s2")), by="ada", mode=RepairMode.FORGET
+        await build_erasure_service(at.app).repair(
+            MAIN_SPACE, ErasureSelector(session=SessionId("s2")), by="ada", mode=RepairMode.FORGET
         )
 
         assert await places_of(at.app.store, "whoever") == []
@@ -230,11 +234,11 @@ async def test_what_planted_pages_taught_the_world_is_as_if_never_said_after_a_r
         await poisoned(at)
         before = await of_the_world(at)
         shown = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
-        repairing = build_erasure(at.app)
+        repairing = build_erasure_service(at.app)
 
-        planned = await repairing.repair(MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", dry_run=True)
+        planned = await repairing.repair(MAIN_SPACE, ErasureSelector(origin=Origin.TOOL), by="ada", dry_run=True)
         after_plan = await of_the_world(at)
-        done = await repairing.repair(MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada")
+        done = await repairing.repair(MAIN_SPACE, ErasureSelector(origin=Origin.TOOL), by="ada")
         without = await read(at, ASKED_OF, session="ask again", origin=Origin.PERSON)
         (winky,) = await at.rows("select confidence, evidence_count from urd where id <> parent_id")
         assert done.change is not None
@@ -256,8 +260,8 @@ async def test_a_repair_that_forgets_leaves_no_word_of_what_planted_pages_taught
     async with approving(database_url, tmp_path) as at:
         await poisoned(at)
 
-        done = await build_erasure(at.app).repair(
-            MAIN_SPACE, Selector(origin=Origin.TOOL), by="ada", mode=RepairMode.FORGET
+        done = await build_erasure_service(at.app).repair(
+            MAIN_SPACE, ErasureSelector(origin=Origin.TOOL), by="ada", mode=RepairMode.FORGET
         )
 
         assert done.forgotten is not None
@@ -277,7 +281,9 @@ async def test_a_source_is_taken_back_from_the_world_by_the_messages_in_which_it
             because = cause(agent=DEFAULT_AGENT, session=SessionId("s"), origin=Origin.MODEL, at=at.hands.now)
             await iknowthat(at.app.world.deps, MAIN_SPACE, [fact], because=because, message=message)
 
-        done = await build_erasure(at.app).repair(MAIN_SPACE, Selector(source="https://bad.test"), by="ada")
+        done = await build_erasure_service(at.app).repair(
+            MAIN_SPACE, ErasureSelector(source="https://bad.test"), by="ada"
+        )
 
         (left,) = await read(at, ASKED_OF, session="ask", origin=Origin.PERSON)
         assert (len(done.locked), left.split(":")[0]) == (1, "winky")

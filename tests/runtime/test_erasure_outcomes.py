@@ -11,7 +11,7 @@ from tests.runtime.server import given
 
 import festinger
 from festinger.memory.confidence import Belief
-from festinger.outcomes.replay import verify_logs
+from festinger.outcomes.replay import compare_memories_with_logs
 
 SAID = "The mill grinds on Tuesdays only"
 
@@ -53,11 +53,11 @@ async def test_a_memory_with_outcomes_is_held_as_if_a_voice_had_never_been(
         expected = await belief_of(memory.for_agent("ada"), honest)
         assert before != expected
         assert await belief_of(memory.for_agent("bob"), heard) == expected
-        assert await verify_logs(memory._app.outcomes.deps, memory.space) == (2, [])
+        assert await compare_memories_with_logs(memory._app.outcomes.deps, memory.space) == (2, [])
         if change is not None:
             await memory.undo(change)
             assert await belief_of(memory.for_agent("bob"), heard) == before
-            assert await verify_logs(memory._app.outcomes.deps, memory.space) == (2, [])
+            assert await compare_memories_with_logs(memory._app.outcomes.deps, memory.space) == (2, [])
 
 
 @pytest.mark.requirement("M-84", "O-41")
@@ -69,4 +69,4 @@ async def test_a_voice_that_had_no_room_counts_beside_outcomes_once_there_is(dat
         await memory.repair(session="bad")
 
         assert await belief_of(memory.for_agent("bob"), heard) == await belief_of(memory.for_agent("ada"), honest)
-        assert await verify_logs(memory._app.outcomes.deps, memory.space) == (2, [])
+        assert await compare_memories_with_logs(memory._app.outcomes.deps, memory.space) == (2, [])

@@ -11,7 +11,7 @@ from tests.runtime.server import SOON, opened, told
 from festinger.errors import BadInput
 from festinger.events.catalogue import Event
 from festinger.events.health import dead_deliveries, subscriber_lags
-from festinger.observability.logs import bind_request
+from festinger.observability.logs import bind_request_id
 from festinger.runtime.app import StartOptions
 from festinger.runtime.settings import change_setting
 from festinger.store.pool import Transaction
@@ -72,7 +72,7 @@ async def test_what_a_subscriber_does_carries_the_request_that_caused_it(databas
             )
 
         app.outbox.subscribe("setting_changed", "ear", tell_on)
-        with bind_request("req-9"):
+        with bind_request_id("req-9"):
             await change_setting(app, "llm.max_parallel", "9", by="me")
         await drain_all(app.jobs)
 

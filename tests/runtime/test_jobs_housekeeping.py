@@ -9,7 +9,7 @@ from tests.jobs.contract import Case, rows_after
 from tests.jobs.deps import run_sql
 from tests.runtime.server import Hands, fixed_tools, opened, told
 
-from festinger.jobs.queue import Jobs
+from festinger.jobs.queue import JobRegistry
 from festinger.runtime import jobs as runtime_jobs
 from festinger.runtime.settings import change_setting
 
@@ -28,7 +28,7 @@ async def test_pruning_events_leaves_the_same_rows_however_often_it_runs(
     hands = Hands()
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
 
-        async def prepare(_jobs: Jobs) -> dict[str, Any]:
+        async def prepare(_jobs: JobRegistry) -> dict[str, Any]:
             await run_sql(app.store, OLD_EVENTS, at=hands.now - timedelta(days=60))
             return {}
 
@@ -43,7 +43,7 @@ async def test_pruning_events_leaves_the_same_rows_however_often_it_runs(
 async def test_pruning_jobs_runs_twice_and_removes_what_is_old(database_url: str, tmp_path: Path):
     async with opened(database_url, tmp_path) as app:
 
-        async def prepare(jobs: Jobs) -> dict[str, Any]:
+        async def prepare(jobs: JobRegistry) -> dict[str, Any]:
             return {}
 
         case = Case(name="prune_jobs", prepare=prepare, look="select count(*) as n from procrastinate_jobs")
@@ -64,7 +64,7 @@ async def test_an_automatic_backup_is_made_where_it_belongs_and_told(
         bytes = 7
         sha256 = "ab"
 
-    monkeypatch.setattr(runtime_jobs, "automatic_backup", made)
+    monkeypatch.setattr(runtime_jobs, "create_automatic_backup", made)
     monkeypatch.setattr(runtime_jobs, "read_manifest", lambda _: Manifest)
     async with opened(database_url, tmp_path) as app:
         await change_setting(app, "store.backup_keep", "3", by="me")

@@ -14,7 +14,7 @@ import festinger
 from festinger.client.memory import Memory
 from festinger.errors import BadInput, NotFound
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Origin, Scope, SessionId
-from festinger.memory.episodes.store import append_turn, page_episodes
+from festinger.memory.episodes.store import append_turn, load_page_of_episodes
 from festinger.retrieval.index.turns import index_turns
 from festinger.runtime.app import App
 from festinger.runtime.memory import CLOSE_IDLE, CUT, MOST_SESSIONS, track_session
@@ -72,7 +72,7 @@ async def test_silence_closes_an_episode_and_jobs_sum_it_up(database_url: str, t
         hands.forward(timedelta(minutes=31))
         await app.jobs.run_now(CLOSE_IDLE)
         await drain(app.jobs)
-        [episode] = await page_episodes(app.memory.deps, MAIN_SPACE)
+        [episode] = await load_page_of_episodes(app.memory.deps, MAIN_SPACE)
         waiting = await rows(
             app.store, "select scheduled_at from procrastinate_jobs where task_name = 'sum_up_episode'"
         )
@@ -90,7 +90,7 @@ async def test_a_process_that_ends_closes_the_episodes_that_it_kept(database_url
             await append_turn(app.memory.deps, each, *PLAN[0])
         track_session(app.memory, MAIN_SPACE, "kept")
     async with opened(database_url, tmp_path) as app:
-        found = await page_episodes(app.memory.deps, MAIN_SPACE)
+        found = await load_page_of_episodes(app.memory.deps, MAIN_SPACE)
 
     assert {each.session_id: each.closed_by for each in found} == {"kept": "shutdown", "of another": None}
 

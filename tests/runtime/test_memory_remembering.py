@@ -8,7 +8,7 @@ from tests.runtime.server import given
 
 import festinger
 from festinger.errors import BadInput, NotFound, Replayed
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 
 
 async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_path: Path):
@@ -23,7 +23,7 @@ async def test_a_program_learns_asks_why_and_takes_back(database_url: str, tmp_p
         assert second.change is not None
         undone = await memory.undo(str(second.change))
 
-        assert (first.action, second.action) == (Action.STORED, Action.SUPERSEDED)
+        assert (first.action, second.action) == (LearnAction.STORED, LearnAction.SUPERSEDED)
         assert [each.id for each in why.supersedes] == [first.memory.id]
         assert [each.wording for each in why.said] == ["The server has 32 GB"]
         assert why.trust_line[0].trust == 1.0
@@ -61,9 +61,9 @@ async def test_a_batch_finds_its_own_twins_and_survives_a_bad_item(database_url:
         )
 
         actions = [each.action for each in done]
-        assert actions[3] is Action.CONFIRMED
-        assert (actions[4], done[4].reasons) == (Action.REFUSED, ("bad_input",))
-        assert set(actions[5:]) == {Action.CONFIRMED}
+        assert actions[3] is LearnAction.CONFIRMED
+        assert (actions[4], done[4].reasons) == (LearnAction.REFUSED, ("bad_input",))
+        assert set(actions[5:]) == {LearnAction.CONFIRMED}
         assert seen[-1] == (8, 8)
         assert len(await rows(memory._app.store, "select 1 from memory")) == 3
 

@@ -12,7 +12,7 @@ from tests.proxy.store_recorder import recording
 from tests.runtime.server import opened
 
 from festinger.errors import Overloaded
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.runtime.app import App
 
 WAITING = """select args->'turn' as turns, args->'hours' as hours, scheduled_at > now() as later
@@ -23,7 +23,9 @@ async def test_turns_beyond_the_limit_of_calls_wait_and_are_read_later(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     limit = FailStep(error=Overloaded("The limit of 1 model call an hour is reached."))
-    model, _ = scripted_model(reading(("I live in Oslo", [])), limit, reading(("I work for the harbor office", [])))
+    model, _ = build_scripted_model(
+        reading(("I live in Oslo", [])), limit, reading(("I work for the harbor office", []))
+    )
 
     async def configured(*_asked: Any) -> object:
         return model

@@ -11,7 +11,7 @@ from tests.runtime.effects.test_elsewhere import contradicted
 
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.memory.censors.check import run_censors
-from festinger.memory.censors.edit import CensorRequest, add_censor, escalate, list_triggers, page_censors
+from festinger.memory.censors.edit import CensorRequest, add_censor, escalate, list_triggers, load_page_of_censors
 from festinger.memory.censors.escalation import mark_false_positive
 from festinger.memory.episodes.store import open_episode
 from festinger.proposals.inbox import list_pending_groups, total_pending
@@ -85,7 +85,7 @@ async def test_a_stop_that_is_mostly_wrong_is_proposed_to_be_a_warning_and_a_per
         (row,) = await at.rows("select id, type, payload, state from proposal")
         assert (row["type"], row["state"]) == ("censor_escalation", "waiting")
         assert row["payload"] == {"censor_id": str(made.id), "from": "block", "to": "warn"}
-        assert [each.standing for each in await page_censors(deps, MAIN_SPACE)] == ["block"]
+        assert [each.standing for each in await load_page_of_censors(deps, MAIN_SPACE)] == ["block"]
 
 
 @pytest.mark.requirement("H-48")

@@ -17,8 +17,8 @@ from festinger.memory.censors.edit import CensorRequest, add_censor
 from festinger.proposals.model import Proposal, ProposalType, proposal_of
 from festinger.runtime.proposals import UNKNOWN_NAMES
 from festinger.store.repositories.exchanges import StoredExchange, write_exchanges
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, WorldStatement
-from festinger.world.state import apply_statement
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from festinger.memory.jobs import REEMBED
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.runtime.app import App, StartOptions
-from festinger.runtime.providers import check_embedder_change
+from festinger.runtime.providers import queue_missing_embeddings
 from festinger.services.status import build_status
 
 HERE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
@@ -54,10 +54,10 @@ async def test_status_shows_how_far_it_is_until_it_is_done(database_url: str, tm
     async with opened(database_url, tmp_path, start=StartOptions(providers=True), embedding__model=NEW) as app:
         await learn(app.memory.deps, HERE, LearnRequest(text="The ferry leaves before noon"))
         before = await shown(app)
-        await check_embedder_change(app)
+        await queue_missing_embeddings(app)
         await drain(app.jobs)
         after, [finished] = await shown(app), await told(app, "reembedding_finished")
-        await check_embedder_change(app)
+        await queue_missing_embeddings(app)
         changes = await told(app, "embedder_changed")
 
     assert before == "re-embedded 1 of 4"
@@ -79,7 +79,7 @@ async def test_a_start_with_the_same_embedder_tells_nothing(database_url: str, t
     await learn_all(database_url, tmp_path)
 
     async with opened(database_url, tmp_path, start=StartOptions(providers=True), embedding__model=OLD) as app:
-        await check_embedder_change(app)
+        await queue_missing_embeddings(app)
 
         assert await told(app, "embedder_changed") == []
         assert [job for job in await list_jobs(app.store) if job.name == REEMBED] == []

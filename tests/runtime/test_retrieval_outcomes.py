@@ -16,7 +16,7 @@ from festinger.ids import MAIN_SPACE, AgentId, SessionId
 from festinger.jobs.queue import defer_due_jobs
 from festinger.judge.model import PairJudgement
 from festinger.memory.late_judgements import build_memory_pair
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.observability.metrics import OUTCOMES_SKIPPED
 from festinger.runtime.app import App
 from festinger.runtime.retrieval import EXPIRE
@@ -180,7 +180,7 @@ async def test_learning_again_what_was_taken_to_the_judges_adds_nothing(database
         again = await memory.learn(CRIMSON)
 
         assert (await memory.get(stale)).status == "superseded"
-        assert again.action is Action.CONFIRMED
+        assert again.action is LearnAction.CONFIRMED
         assert len(await rows(memory._app.store, "select 1 from memory")) == 2
 
 

@@ -10,10 +10,10 @@ from tests.runtime.server import HEARD_WITHIN, SOON, Hands, fixed_tools, opened,
 from festinger.errors import NotFound, SettingPinned
 from festinger.ids import SpaceId
 from festinger.runtime.app import App
-from festinger.runtime.settings import change_setting, record_file_edits, reset_setting
+from festinger.runtime.settings import change_setting, reset_setting, subscribe_to_file_edits
 from festinger.services.access import add_space
 from festinger.settings.live import SettingChange
-from festinger.store.repositories.spaces import config_rows
+from festinger.store.repositories.spaces import read_config_rows
 
 
 @pytest.mark.requirement("X-12", "X-14", "W-62")
@@ -66,7 +66,7 @@ async def test_without_its_event_a_row_is_not_written(
         with pytest.raises(NotFound):
             await change_setting(app, "llm.max_parallel", "9", by="me")
 
-        assert await config_rows(app.store) == []
+        assert await read_config_rows(app.store) == []
         assert app.settings.now.llm.max_parallel == 4
 
 
@@ -86,7 +86,7 @@ async def test_a_pinned_key_is_refused_before_anything_is_written(database_url: 
         with pytest.raises(SettingPinned, match="command line"):
             await change_setting(app, "llm.max_parallel", "9", by="me")
 
-        assert await config_rows(app.store) == []
+        assert await read_config_rows(app.store) == []
 
 
 async def test_a_row_for_a_space_goes_by_its_id_and_needs_the_space(database_url: str, tmp_path: Path):
@@ -95,7 +95,7 @@ async def test_a_row_for_a_space_goes_by_its_id_and_needs_the_space(database_url
         await app.directory.reload()
         await change_setting(app, "llm.judge", "ollama:x", by="me", space=SpaceId("team"))
 
-        assert [row.space for row in await config_rows(app.store)] == ["team"]
+        assert [row.space for row in await read_config_rows(app.store)] == ["team"]
         with pytest.raises(NotFound):
             await change_setting(app, "llm.judge", "ollama:x", by="me", space=SpaceId("nowhere"))
 
@@ -109,7 +109,7 @@ async def test_an_edit_of_the_file_is_told_once_although_two_processes_read_it(d
         opened(database_url, tmp_path, tools=fixed_tools(hands, seed=2)) as other,
     ):
         for app in (one, other):
-            record_file_edits(app)
+            subscribe_to_file_edits(app)
         await edit(file, "llm:\n  max_parallel: 6\n  timeout_s: 9\n", one, other)
         first = {event.payload["key"]: event.payload for event in await told(one, "setting_changed")}
         count = len(await told(one, "setting_changed"))
@@ -133,7 +133,7 @@ async def test_a_refused_edit_is_told_once(database_url: str, tmp_path: Path):
     file.write_text("llm:\n  max_parallel: 5\n")
     async with opened(database_url, tmp_path) as one, opened(database_url, tmp_path) as other:
         for app in (one, other):
-            record_file_edits(app)
+            subscribe_to_file_edits(app)
         await edit(file, "llm:\n  max_parallel: many\n" + "#" * 300, one, other)
 
         (event,) = await told(one, "config_refused")

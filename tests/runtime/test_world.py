@@ -10,16 +10,16 @@ import pytest
 from tests.jobs.deps import drain, rows
 from tests.runtime.server import MONDAY, SOON, Hands, fixed_tools, opened
 
-from festinger.consolidation.resolution import find_run
+from festinger.consolidation.resolution import find_resolution_run
 from festinger.errors import AlreadyRunning
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId
-from festinger.jobs.queue import defer_due_jobs, latest_due, next_due
+from festinger.jobs.queue import defer_due_jobs, latest_due_time, next_due_time
 from festinger.runtime.world import RESOLVE, RESOLVE_SPACE, preload_world, request_resolution
 from festinger.services.access import add_space
 from festinger.settings.sources import ConfigTableRow
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, WorldStatement
 from festinger.world.recall import SourceText
-from festinger.world.state import apply_statement
 from festinger.world.write import SEED_DIMENSIONS, list_dimensions
 
 PLACE = Scope(space=MAIN_SPACE, agent=AgentId("a1"), session=SessionId("s1"))
@@ -75,7 +75,7 @@ async def test_conflicts_are_resolved_when_the_settings_say_so_and_one_run_at_a_
         with pytest.raises(AlreadyRunning):
             await request_resolution(app, app.world, MAIN_SPACE)
         await drain(app.jobs)
-        done = await find_run(app.world.deps, MAIN_SPACE, run)
+        done = await find_resolution_run(app.world.deps, MAIN_SPACE, run)
 
     assert before == []
     assert [(row["state"], row["waiting"]) for row in runs] == [("done", 1)]
@@ -112,8 +112,8 @@ def test_a_schedule_is_read_in_its_time_zone():
     oslo = ZoneInfo("Europe/Oslo")
     one_in_utc = MONDAY.replace(hour=1)
 
-    assert latest_due("0 2 * * *", now=one_in_utc, after=MONDAY - timedelta(days=1), zone=oslo) == one_in_utc
-    assert next_due("0 2 * * *", now=MONDAY, zone=oslo) == one_in_utc + timedelta(days=1)
+    assert latest_due_time("0 2 * * *", now=one_in_utc, after=MONDAY - timedelta(days=1), zone=oslo) == one_in_utc
+    assert next_due_time("0 2 * * *", now=MONDAY, zone=oslo) == one_in_utc + timedelta(days=1)
 
 
 @pytest.mark.requirement("W-34")

@@ -6,12 +6,12 @@ import pytest
 
 from festinger.errors import BadInput
 from festinger.services.import_formats import (
-    find_markdown,
+    find_markdown_files,
     format_markdown,
-    parse_conversation,
+    parse_chatgpt_conversation,
     parse_markdown,
     parse_mem0,
-    read_conversations,
+    read_chatgpt_export,
 )
 
 NOTES = """---
@@ -68,7 +68,7 @@ def test_of_a_folder_all_notes_are_read_but_those_of_its_program(tmp_path: Path)
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
 
-    assert [str(each.relative_to(tmp_path)) for each in find_markdown(tmp_path)] == ["b.md", "deep/a.md"]
+    assert [str(each.relative_to(tmp_path)) for each in find_markdown_files(tmp_path)] == ["b.md", "deep/a.md"]
 
 
 @pytest.mark.requirement("I-41")
@@ -125,13 +125,13 @@ CHAT = talk(
 
 @pytest.mark.requirement("I-41")
 def test_of_a_conversation_the_current_path_is_read_without_tools_and_system():
-    read = parse_conversation(CHAT)
+    read = parse_chatgpt_conversation(CHAT)
 
     assert [(each["role"], each["content"], each["at"][:19]) for each in read["turns"]] == [
         ("user", "I live in Lund", "1970-01-01T00:00:01"),
         ("assistant", "Noted", "1970-01-01T00:00:02"),
     ]
-    assert read == parse_conversation(CHAT)
+    assert read == parse_chatgpt_conversation(CHAT)
 
 
 def test_conversations_come_oldest_first_from_the_zip_or_the_file(tmp_path: Path):
@@ -141,8 +141,8 @@ def test_conversations_come_oldest_first_from_the_zip_or_the_file(tmp_path: Path
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as export:
         export.write(plain, "conversations.json")
 
-    assert [each["title"] for each in read_conversations(plain)] == ["Older", "Move"]
-    assert read_conversations(tmp_path / "export.zip") == read_conversations(plain)
+    assert [each["title"] for each in read_chatgpt_export(plain)] == ["Older", "Move"]
+    assert read_chatgpt_export(tmp_path / "export.zip") == read_chatgpt_export(plain)
 
 
 @pytest.mark.parametrize("text", ["{", '{"a": 1}', "[1]"])
@@ -151,7 +151,7 @@ def test_what_is_no_export_is_refused(text: str, tmp_path: Path):
     file.write_text(text)
 
     with pytest.raises(BadInput):
-        read_conversations(file)
+        read_chatgpt_export(file)
     with pytest.raises(BadInput):
         list(parse_mem0(text.replace("[1]", "1")))
 
@@ -159,4 +159,4 @@ def test_what_is_no_export_is_refused(text: str, tmp_path: Path):
 def test_a_ring_of_messages_ends():
     ring = talk("Ring", node("a", "b", "user", "One"), node("b", "a", "user", "Two"), current="a")
 
-    assert [each["content"] for each in parse_conversation(ring)["turns"]] == ["Two", "One"]
+    assert [each["content"] for each in parse_chatgpt_conversation(ring)["turns"]] == ["Two", "One"]

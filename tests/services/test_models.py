@@ -7,15 +7,15 @@ from tests.runtime.server import opened
 from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.client.memory import Memory
-from festinger.embedding.profiles import FILE, Threshold
+from festinger.embedding.profiles import FILE, ThresholdName
 from festinger.ids import MAIN_SPACE
-from festinger.judge.calibration import Example, Label
+from festinger.judge.calibration import CalibrationExample, PairLabel
 from festinger.judge.model import Relation, person_judgement
 from festinger.memory.late_judgements import build_memory_pair
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.memory.model import Memory as Remembered
 from festinger.runtime.app import App, StartOptions
-from festinger.services.models import calibrate, decided_examples
+from festinger.services.models import calibrate, load_decided_examples
 
 PROVIDERS = StartOptions(providers=True)
 COLOURS = ("amber", "azure", "coral", "ebony", "ivory", "olive", "pearl", "scarlet", "teal", "umber")
@@ -25,11 +25,13 @@ GATE = ("The miller repaired the wooden gate near the river", "The miller repair
 LAMP = ("The sailor cleaned the copper lamp below the deck", "The sailor cleaned copper lamp below the deck stairs")
 
 
-def examples() -> list[Example]:
+def examples() -> list[CalibrationExample]:
     """Statements that say the same with one word more, and others that share hardly a word."""
     stated = [f"the {colour} {thing} stands near the old gate" for colour in COLOURS for thing in THINGS]
-    same = [Example(a=each, b=f"{each} there", label=Label.SAME) for each in stated]
-    other = [Example(a=each, b="rain falls upon distant hills", label=Label.UNRELATED) for each in stated]
+    same = [CalibrationExample(a=each, b=f"{each} there", label=PairLabel.SAME) for each in stated]
+    other = [
+        CalibrationExample(a=each, b="rain falls upon distant hills", label=PairLabel.UNRELATED) for each in stated
+    ]
     return [*same, *other]
 
 
@@ -48,10 +50,10 @@ async def test_learning_goes_by_the_thresholds_that_were_saved_from_the_next_sta
         measured = await memory.learn(LAMP[1])
 
         assert app.embedder is not None
-        assert app.embedder.profile.threshold(Threshold.SAME) == saved.new.threshold(Threshold.SAME)
+        assert app.embedder.profile.threshold(ThresholdName.SAME) == saved.new.threshold(ThresholdName.SAME)
     assert saved == tried
-    assert unmeasured.action is not Action.CONFIRMED
-    assert measured.action is Action.CONFIRMED
+    assert unmeasured.action is not LearnAction.CONFIRMED
+    assert measured.action is LearnAction.CONFIRMED
 
 
 async def learnt(memory: Memory, text: str, subject: str) -> Remembered:
@@ -64,7 +66,7 @@ async def decide(app: App, old: Remembered, new: Remembered, relation: Relation)
     """A person's word on two memories, as every door keeps it."""
     said = person_judgement("Ada", relation, reasoning="")
     async with app.store.transaction() as transaction:
-        await app.memory.deps.panel.overrule(transaction, MAIN_SPACE, build_memory_pair(old, new), said)
+        await app.memory.deps.panel.store_person_decision(transaction, MAIN_SPACE, build_memory_pair(old, new), said)
 
 
 @pytest.mark.requirement("M-26")
@@ -75,18 +77,18 @@ async def test_what_people_decided_here_is_an_example_as_long_as_both_read_as_th
         memory = handle(app)
         ash, oak = await learnt(memory, ASH, "the ash"), await learnt(memory, OAK, "Bo's ash")
         gate = await learnt(memory, GATE[0], "the gate")
-        assert await decided_examples(app, MAIN_SPACE) == []
+        assert await load_decided_examples(app, MAIN_SPACE) == []
 
         await decide(app, ash, oak, Relation.CONTRADICTS)
         await decide(app, ash, oak, Relation.SAME)
         await decide(app, oak, gate, Relation.UNRELATED)
-        found = await decided_examples(app, MAIN_SPACE)
+        found = await load_decided_examples(app, MAIN_SPACE)
         await memory.edit(gate.id, content="The miller painted the gate.")
-        after = await decided_examples(app, MAIN_SPACE)
+        after = await load_decided_examples(app, MAIN_SPACE)
 
     assert found == [
-        Example(a=OAK, b=GATE[0], label=Label.UNRELATED),
-        Example(a=ASH, b=OAK, label=Label.SAME),
-        Example(a="the ash", b="Bo's ash", label=Label.SAME_SUBJECT),
+        CalibrationExample(a=OAK, b=GATE[0], label=PairLabel.UNRELATED),
+        CalibrationExample(a=ASH, b=OAK, label=PairLabel.SAME),
+        CalibrationExample(a="the ash", b="Bo's ash", label=PairLabel.SAME_SUBJECT),
     ]
     assert after == found[1:]

@@ -11,7 +11,7 @@ import festinger
 from festinger.errors import BadInput
 from festinger.services.block import NOTE_CHARS
 from festinger.text.blocks import CLOSE, OPEN
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 HARBOUR = "The harbour office of Lisgate opens at 0730."
 CUE = "When does the harbour office of Lisgate open?"
@@ -86,7 +86,7 @@ async def test_a_brief_has_every_section_within_its_budget(database_url: str, tm
     assert all(len(line) <= NOTE_CHARS + 2 for line in whole.text.splitlines())
     assert "Never deploy on Fridays." not in about.text
     assert {note.section for note in about.notes} >= {"decision", "goal", "episode"}
-    assert count_tokens(little.text) <= 60
+    assert estimate_tokens(little.text) <= 60
     assert little.omitted == len(whole.notes) - len(little.notes) > 0
     assert (nothing.text, nothing.notes) == ("", ())
     assert "Private to another agent" not in other.text

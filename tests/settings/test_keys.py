@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from festinger.errors import BadSetting, UnknownSetting
-from festinger.settings.keys import BARE, KEYS, SettingKey, find_setting, format_value, nearest_name, parse_value
+from festinger.settings.keys import BARE, KEYS, SettingKey, find_setting_key, format_value, nearest_name, parse_value
 from festinger.settings.tree import Settings
 
 ANY_KEY = st.sampled_from(list(KEYS.values()))
@@ -28,7 +28,7 @@ def test_a_typo_in_any_key_names_the_key_that_was_meant(name: str):
     typo = f"{section}.{swapped}".lstrip(".")
 
     with pytest.raises(UnknownSetting) as refused:
-        find_setting(typo)
+        find_setting_key(typo)
 
     assert f"did you mean `{name}`?" in refused.value.message
 
@@ -36,13 +36,13 @@ def test_a_typo_in_any_key_names_the_key_that_was_meant(name: str):
 @pytest.mark.requirement("X-10")
 def test_a_name_like_nothing_known_is_refused_without_a_guess():
     with pytest.raises(UnknownSetting, match=r"`zzzzqqqq` is not a setting\.$"):
-        find_setting("zzzzqqqq")
+        find_setting_key("zzzzqqqq")
 
 
 @pytest.mark.requirement("X-12")
 def test_a_bare_name_means_its_key_where_it_is_unique():
-    assert find_setting("pool_max").name == "store.pool_max"
-    assert find_setting("openai").name == "proxy.upstreams.openai"
+    assert find_setting_key("pool_max").name == "store.pool_max"
+    assert find_setting_key("openai").name == "proxy.upstreams.openai"
 
 
 @pytest.mark.requirement("X-12")
@@ -50,15 +50,15 @@ def test_a_bare_name_of_several_sections_is_refused_with_all_of_them():
     assert len(BARE["timeout_s"]) > 1
 
     with pytest.raises(UnknownSetting) as refused:
-        find_setting("timeout_s")
+        find_setting_key("timeout_s")
 
     assert all(f"`{name}`" in refused.value.message for name in BARE["timeout_s"])
 
 
 @pytest.mark.requirement("X-12")
 def test_names_of_the_first_design_live_on():
-    assert find_setting("write_model_id").name == "llm.write"
-    assert find_setting("resolve_model_id").name == "llm.resolve"
+    assert find_setting_key("write_model_id").name == "llm.write"
+    assert find_setting_key("resolve_model_id").name == "llm.resolve"
 
 
 @pytest.mark.parametrize(

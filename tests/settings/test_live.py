@@ -224,7 +224,7 @@ def test_a_changed_secret_is_never_told(deployment: Deployment):
 @pytest.mark.requirement("X-12")
 def test_rows_of_a_starting_process_are_taken_whole(deployment: Deployment):
     live = LiveSettings(deployment)
-    live.start_with([row("embedding.model", "hashed:64"), row("llm.chat", "ollama:x")])
+    live.apply_rows_at_start([row("embedding.model", "hashed:64"), row("llm.chat", "ollama:x")])
 
     assert live.now.embedding.model == "hashed:64"
     assert live.now.llm.chat == "ollama:x"
@@ -235,7 +235,7 @@ def test_rows_of_a_starting_process_are_taken_whole(deployment: Deployment):
 def test_a_row_that_does_not_fit_is_told_and_the_others_count_at_a_start(deployment: Deployment):
     live = LiveSettings(deployment)
 
-    problem = live.start_with([row("llm.chatt", "x"), row("llm.chat", "ollama:x")])
+    problem = live.apply_rows_at_start([row("llm.chatt", "x"), row("llm.chat", "ollama:x")])
 
     assert problem is not None
     assert "llm.chat" in problem.message

@@ -10,21 +10,21 @@ from festinger.settings.master_key import (
     KEY_BYTES,
     VARIABLE,
     MasterKey,
-    discard_next,
-    load_master_key,
-    new_key,
-    next_file,
-    promote_next,
-    read_key,
+    delete_next_key,
+    ensure_master_key,
+    generate_master_key,
+    next_key_path,
+    read_key_file,
+    replace_with_next_key,
     system_entropy,
-    write_key,
+    write_key_file,
 )
 
 GIVEN = bytes(range(KEY_BYTES))
 
 
 def found(folder: Path, environment: dict[str, str] | None = None) -> MasterKey:
-    return load_master_key(environment or {}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
+    return ensure_master_key(environment or {}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
 
 
 @pytest.mark.requirement("X-91", "W-60")
@@ -103,7 +103,7 @@ def test_a_pipe_in_place_of_the_file_is_refused_without_waiting(tmp_path: Path) 
 @pytest.mark.parametrize("inside", ["data/key", "data/deep/er/key"])
 def test_the_key_never_lies_in_the_data_directory(tmp_path: Path, inside: str) -> None:
     with pytest.raises(BadSetting, match="data directory"):
-        load_master_key({}, tmp_path / inside, data=tmp_path / "data", entropy=system_entropy)
+        ensure_master_key({}, tmp_path / inside, data=tmp_path / "data", entropy=system_entropy)
     assert not (tmp_path / inside).exists()
 
 
@@ -112,7 +112,7 @@ def test_a_way_round_through_a_link_into_the_data_directory_is_seen(tmp_path: Pa
     (tmp_path / "way").symlink_to(tmp_path / "data")
 
     with pytest.raises(BadSetting, match="data directory"):
-        load_master_key({}, tmp_path / "way" / "key", data=tmp_path / "data", entropy=system_entropy)
+        ensure_master_key({}, tmp_path / "way" / "key", data=tmp_path / "data", entropy=system_entropy)
 
 
 @pytest.mark.requirement("X-91")
@@ -148,22 +148,22 @@ def test_many_first_starts_at_once_agree_on_one_key(tmp_path: Path) -> None:
 @pytest.mark.requirement("X-92")
 def test_a_waiting_key_replaces_the_present_one_or_goes(tmp_path: Path) -> None:
     old = found(tmp_path)
-    new = new_key(system_entropy)
+    new = generate_master_key(system_entropy)
     file = tmp_path / "config" / "key"
 
-    write_key(next_file(file), new)
-    assert read_key(file).raw == old.raw
-    discard_next(file)
-    assert not next_file(file).exists()
+    write_key_file(next_key_path(file), new)
+    assert read_key_file(file).raw == old.raw
+    delete_next_key(file)
+    assert not next_key_path(file).exists()
 
-    write_key(next_file(file), new)
-    promote_next(file)
-    assert read_key(file).raw == new.raw
-    assert not next_file(file).exists()
+    write_key_file(next_key_path(file), new)
+    replace_with_next_key(file)
+    assert read_key_file(file).raw == new.raw
+    assert not next_key_path(file).exists()
 
 
 @pytest.mark.requirement("X-03")
 def test_the_key_comes_from_the_injected_randomness(tmp_path: Path) -> None:
-    key = load_master_key({}, tmp_path / "key", data=tmp_path / "data", entropy=lambda count: b"k" * count)
+    key = ensure_master_key({}, tmp_path / "key", data=tmp_path / "data", entropy=lambda count: b"k" * count)
 
     assert key.raw == b"k" * KEY_BYTES

@@ -8,7 +8,7 @@ import pytest
 from tests.reference import settings_page
 
 from festinger.errors import UnknownSetting
-from festinger.settings.keys import ALIASES, KEYS, REMOVED, SECTIONS, find_setting, format_value
+from festinger.settings.keys import ALIASES, KEYS, REMOVED, SECTIONS, find_setting_key, format_value
 from festinger.settings.proposals import CATEGORIES
 
 ROOT = Path(__file__).parents[2]
@@ -132,7 +132,7 @@ def test_a_setting_that_is_gone_is_no_setting_and_says_so():
     assert not REMOVED & KEYS.keys()
     for name in REMOVED:
         with pytest.raises(UnknownSetting, match=f"`{re.escape(name)}` is no longer a setting; remove it"):
-            find_setting(name)
+            find_setting_key(name)
 
 
 def test_no_room_that_is_still_to_come_has_a_section_already():

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput, BadSetting, UnknownSetting
 from festinger.ids import SpaceId
-from festinger.settings.deployment import Deployment, current_deployment
+from festinger.settings.deployment import Deployment, capture_deployment
 from festinger.settings.keys import KEYS
-from festinger.settings.sources import ConfigTableRow, LoadedSettings, SourceKind, from_environment, load_from
+from festinger.settings.sources import ConfigTableRow, LoadedSettings, SourceKind, layer_from_environment, load_settings
 from festinger.settings.tree import Settings
 
 CANARY = "canary-5f1e6c"
@@ -30,7 +30,7 @@ def with_file(deployment: Deployment, text: str) -> Path:
 
 def loaded(deployment: Deployment, *rows: ConfigTableRow, **changes: object) -> LoadedSettings:
     values = {name: getattr(deployment, name) for name in Deployment.__dataclass_fields__}
-    return load_from(Deployment(**(values | changes)), rows)
+    return load_settings(Deployment(**(values | changes)), rows)
 
 
 def row(key: str, value: str, space: str = "*") -> ConfigTableRow:
@@ -236,12 +236,12 @@ def test_a_command_loads_what_its_process_finds(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "festinger.yaml").write_text("log: {level: debug}\n")
 
-    found = load_from(current_deployment(flags={"server.port": 4001}))
+    found = load_settings(capture_deployment(flags={"server.port": 4001}))
 
     assert found.tree.log.level == "debug"
     assert found.tree.server.port == 4001
     assert found.tree.offline  # every test runs with FESTINGER_OFFLINE
-    assert found.deployment == current_deployment(flags={"server.port": 4001})
+    assert found.deployment == capture_deployment(flags={"server.port": 4001})
 
 
 @given(
@@ -257,7 +257,7 @@ def test_a_command_loads_what_its_process_finds(monkeypatch: pytest.MonkeyPatch,
 def test_any_environment_is_read_or_refused_by_name(environment: dict[str, str]):
     named: object
     try:
-        named = [KEYS[name] for name in from_environment(environment)]
+        named = [KEYS[name] for name in layer_from_environment(environment)]
     except BadInput as refused:
         named = refused.details["key"]
     assert named is not None

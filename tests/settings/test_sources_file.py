@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from festinger.errors import BadInput, BadSetting
-from festinger.settings.sources import MAX_BYTES, combine_layers, from_entries, parse_entries, read_settings_file
+from festinger.settings.sources import MAX_BYTES, combine_layers, layer_from_entries, parse_entries, read_settings_file
 from festinger.settings.tree import Settings
 
 HERE = Path("festinger.yaml")
@@ -115,7 +115,7 @@ def test_any_content_is_a_tree_or_a_named_refusal(content: str | bytes):
     data = content if isinstance(content, bytes) else content.encode()
     result: object = None
     try:
-        result = combine_layers(from_entries(parse_entries(data, path=HERE), place="f")).tree
+        result = combine_layers(layer_from_entries(parse_entries(data, path=HERE), place="f")).tree
     except BadInput as refused:
         result = refused
     assert isinstance(result, Settings | BadInput)

@@ -26,7 +26,7 @@ from festinger.observability.metrics import LISTED
 from festinger.proxy import routes
 from festinger.runtime.app import App
 from festinger.settings.keys import ALIASES, KEYS
-from festinger.store.migration import own_migrations
+from festinger.store.migration import load_own_migrations
 from festinger.web.app import all_routes
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -183,7 +183,7 @@ def _plain(text: str) -> str:
 
 def migrations() -> Iterator[str]:
     """The hash of each migration: a database that has applied one refuses to open when it differs."""
-    yield from (f"{each.name}  {each.sha256}" for each in own_migrations())
+    yield from (f"{each.name}  {each.sha256}" for each in load_own_migrations())
 
 
 SURFACE: Mapping[str, Callable[[], Iterable[str]]] = {

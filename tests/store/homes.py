@@ -19,8 +19,8 @@ from festinger.settings.tree import StoreSettings
 from festinger.store.connection import closing_connection
 from festinger.store.embedded import cluster
 from festinger.store.embedded.programs import Account, find_account, server_account
-from festinger.store.embedded.server import embedded_server
-from festinger.store.paths import Layout
+from festinger.store.embedded.server import open_embedded_server
+from festinger.store.paths import HomeLayout
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -33,8 +33,8 @@ class Home:
     config: Path
 
     @property
-    def layout(self) -> Layout:
-        return Layout(home=self.path)
+    def layout(self) -> HomeLayout:
+        return HomeLayout(home=self.path)
 
     @property
     def is_running(self) -> bool:
@@ -60,7 +60,7 @@ def opened(
     home: Home, *, grace: float = 0.0, progress: Callable[[str], None] = lambda line: None, **settings: Any
 ) -> AbstractAsyncContextManager[str]:
     limits = {"start_timeout": 60} | settings
-    return embedded_server(
+    return open_embedded_server(
         home.path, home.config, StoreSettings(**limits), progress=progress, grace=grace, account=account
     )
 

@@ -14,8 +14,8 @@ from festinger.store.cache_invalidation import (
     CacheListener,
     CacheScope,
     ListenerState,
-    bump_version,
-    check_listening,
+    bump_cache_version,
+    check_cache_listener,
 )
 from festinger.store.pool import Store, open_store
 from festinger.store.queries import Query
@@ -53,7 +53,7 @@ async def running(listener: CacheListener) -> AsyncIterator[None]:
 
 async def write(store: Store, room: str = "world") -> CacheChange:
     async with store.transaction() as transaction:
-        version = await bump_version(transaction, space=MAIN, room=room)
+        version = await bump_cache_version(transaction, space=MAIN, room=room)
     return CacheChange(what=CacheScope(space=MAIN, room=room), version=version)
 
 
@@ -74,7 +74,7 @@ async def test_a_write_elsewhere_is_heard_and_reloaded_by_its_room_alone(store: 
     assert world.versions == [1]
     assert memory.versions == []
     assert listener.hearing is ListenerState.LISTENING
-    assert check_listening(listener).severity is CheckSeverity.OK
+    assert check_cache_listener(listener).severity is CheckSeverity.OK
 
 
 @pytest.mark.requirement("X-60")
@@ -97,7 +97,7 @@ async def test_a_thousand_writes_of_one_process_are_each_seen_by_a_reader_of_ano
             for number in range(1, 1001):
                 async with store.transaction() as transaction:
                     await transaction.run(sql("update thing set n = %(n)s"), n=number)
-                    version = await bump_version(transaction, space=MAIN, room="things")
+                    version = await bump_cache_version(transaction, space=MAIN, room="things")
                 change = CacheChange(what=CacheScope(space=MAIN, room="things"), version=version)
                 # Neither comparing nor polling runs here: what is seen was heard, which takes milliseconds.
                 await within(60, change, listener)
@@ -216,7 +216,7 @@ async def test_where_nothing_can_be_heard_versions_are_polled_and_doctor_names_t
 
     assert reloads.versions[-1] == last.version
     assert deaf.hearing is ListenerState.POLLING
-    check = check_listening(deaf)
+    check = check_cache_listener(deaf)
     assert check.severity is CheckSeverity.WARN
     assert "every 2 s" in check.message
     assert "store.listen_url" in check.remedy
@@ -247,4 +247,4 @@ def test_the_rhythms_are_those_that_people_are_told() -> None:
 
 
 async def test_a_listener_that_has_not_heard_yet_warns(store: Store) -> None:
-    assert check_listening(CacheListener(store)).severity is CheckSeverity.WARN
+    assert check_cache_listener(CacheListener(store)).severity is CheckSeverity.WARN

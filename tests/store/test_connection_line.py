@@ -25,7 +25,7 @@ async def test_trouble_names_the_reason_and_never_the_password() -> None:
     line = DatabaseConnector("postgresql://ann:s3cret@127.0.0.1:1/s3cret", StoreSettings(), door="test")
 
     with pytest.raises(OperationalError) as caught:
-        await line.dial()
+        await line.connect_once()
 
     assert line.trouble is not None
     assert "127.0.0.1" in line.trouble
@@ -34,10 +34,10 @@ async def test_trouble_names_the_reason_and_never_the_password() -> None:
 
 async def test_a_line_that_was_hung_up_tries_no_more() -> None:
     line = DatabaseConnector("postgresql://ann@127.0.0.1:1/notes", StoreSettings(), door="test")
-    line.hang_up()
+    line.stop_retrying()
 
     with pytest.raises(OperationalError):
-        await line.redial()
+        await line.connect_with_retries()
 
 
 async def test_a_connection_that_could_not_be_configured_is_closed(
@@ -52,6 +52,6 @@ async def test_a_connection_that_could_not_be_configured_is_closed(
     monkeypatch.setattr(TypeInfo, "fetch", interrupted)
 
     with pytest.raises(asyncio.CancelledError):
-        await DatabaseConnector(database_url, StoreSettings(), door="test").dial()
+        await DatabaseConnector(database_url, StoreSettings(), door="test").connect_once()
 
     assert [connection.closed for connection in made] == [True]

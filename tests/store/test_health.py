@@ -12,7 +12,7 @@ from festinger.observability.checks import Check, CheckSeverity
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup.backup import AUTOMATIC, SUFFIX
 from festinger.store.health import check_backups, check_store
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 from festinger.store.pool import Store, open_store
 from festinger.store.repositories.spaces import ProcessRun, begin_run
 
@@ -25,7 +25,7 @@ async def checks(store: Store, home: Path, *, off: timedelta = timedelta(0)) -> 
 
 
 def backup_of(home: Path, *, age: timedelta) -> None:
-    folder = Layout(home=home).backups
+    folder = HomeLayout(home=home).backups
     folder.mkdir(parents=True)
     made = folder / f"{AUTOMATIC}x{SUFFIX}"
     made.touch()

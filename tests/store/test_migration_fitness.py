@@ -1,7 +1,7 @@
 import pytest
 
 from festinger.errors import StoreUnfit
-from festinger.store.migration import ServerVersions, is_supported, require_supported
+from festinger.store.migration import ServerVersions, is_supported, require_supported_server
 from festinger.store.pool import Store
 
 
@@ -57,7 +57,7 @@ async def test_an_unfit_server_is_refused_with_the_versions_found() -> None:
     old = Server(postgres=140_011, installed="0.7.4", available="0.7.4")
 
     with pytest.raises(StoreUnfit, match=r"PostgreSQL 14\.11 with pgvector 0\.7\.4") as caught:
-        await require_supported(old)  # type: ignore[arg-type]
+        await require_supported_server(old)  # type: ignore[arg-type]
 
     assert caught.value.details == {"postgres": 140_011, "pgvector": "0.7.4"}
 
@@ -66,13 +66,13 @@ async def test_an_old_extension_on_a_new_server_is_told_how_to_update() -> None:
     behind = Server(postgres=180_001, installed="0.7.4", available="0.8.1")
 
     with pytest.raises(StoreUnfit) as caught:
-        await require_supported(behind)  # type: ignore[arg-type]
+        await require_supported_server(behind)  # type: ignore[arg-type]
 
     assert "alter extension vector update" in caught.value.hint
 
 
 async def test_the_server_that_comes_with_the_install_fits(store: Store) -> None:
     async with store.apart() as connection:
-        versions = await require_supported(connection)
+        versions = await require_supported_server(connection)
 
     assert is_supported(versions)

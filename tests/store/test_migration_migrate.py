@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from psycopg.rows import dict_row
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew, StoreDown, StoreUnfit
-from festinger.store.migration import Migration, migrate, own_migrations, pending_migrations
+from festinger.store.migration import Migration, load_own_migrations, migrate, pending_migrations
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 
@@ -29,16 +29,16 @@ async def test_a_clone_has_the_default_space(store: Store) -> None:
 
 
 async def test_migrating_twice_applies_nothing_the_second_time(empty_database_url: str) -> None:
-    first = await migrate(empty_database_url, own_migrations())
-    second = await migrate(empty_database_url, own_migrations())
+    first = await migrate(empty_database_url, load_own_migrations())
+    second = await migrate(empty_database_url, load_own_migrations())
 
-    assert first == [migration.name for migration in own_migrations()]
+    assert first == [migration.name for migration in load_own_migrations()]
     assert second == []
 
 
 @pytest.mark.requirement("X-34")
 async def test_ten_that_start_at_once_on_an_empty_database_make_one_schema(empty_database_url: str) -> None:
-    own = own_migrations()
+    own = load_own_migrations()
 
     applied = await asyncio.gather(*(migrate(empty_database_url, own) for _ in range(10)))
 

@@ -11,7 +11,7 @@ from festinger.store.paths import (
     default_home,
     explain_os_errors,
     make_folder,
-    open_private,
+    open_private_file,
     suggest_remedy,
 )
 
@@ -46,7 +46,7 @@ def test_a_link_in_the_place_of_a_private_file_is_refused(tmp_path: Path) -> Non
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(OSError, match="symbolic link"):
-        open_private(tmp_path / "link", 0o102)
+        open_private_file(tmp_path / "link", 0o102)
 
 
 @pytest.mark.parametrize(

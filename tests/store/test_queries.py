@@ -1,6 +1,6 @@
 import pytest
 
-from festinger.store.queries import Queries, Query, queries_of
+from festinger.store.queries import Queries, Query, load_queries
 
 TEXT = """-- About this room.
 
@@ -48,7 +48,7 @@ def test_two_queries_of_one_name_are_not_taken() -> None:
 
 def test_an_unknown_name_fails_where_it_is_looked_up() -> None:
     with pytest.raises(KeyError):
-        queries_of("festinger.store")["nothing_like_this"]
+        load_queries("festinger.store")["nothing_like_this"]
 
 
 def test_what_several_queries_say_stands_once_and_is_put_in_where_they_use_it() -> None:

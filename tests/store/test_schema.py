@@ -8,7 +8,7 @@ import pytest
 from tests.catalogue import shape
 
 from festinger.errors import CannotStart, MigrationChanged, SchemaTooNew
-from festinger.store.migration import WHOLE_SCHEMA, Migration, migrate, own_migrations, pending_migrations
+from festinger.store.migration import WHOLE_SCHEMA, Migration, load_own_migrations, migrate, pending_migrations
 
 FORMER: list[tuple[str, str]] = [
     (name, digest)
@@ -24,14 +24,14 @@ NEXT = Migration(name="0024_add_color.pre", sql="alter table space add column co
 
 @pytest.mark.requirement("X-35")
 async def test_the_whole_schema_is_what_the_former_migrations_added_up_to(empty_database_url: str) -> None:
-    await migrate(empty_database_url, own_migrations()[:1])
+    await migrate(empty_database_url, load_own_migrations()[:1])
 
     assert sha256("\n".join(shape(empty_database_url)).encode()).hexdigest() == FORMER_SHAPE
 
 
 @pytest.mark.requirement("X-35")
 async def test_a_database_of_the_former_migrations_takes_only_what_came_after_them(empty_database_url: str) -> None:
-    first = own_migrations()[:1]
+    first = load_own_migrations()[:1]
     await migrate(empty_database_url, first)
     with psycopg.connect(empty_database_url) as connection:
         connection.execute("delete from schema_migration")
@@ -48,7 +48,7 @@ def test_a_database_that_lacks_some_of_the_former_migrations_is_refused_with_wha
     applied: list[tuple[str, str]],
 ) -> None:
     with pytest.raises(CannotStart, match="made before the migrations became one") as caught:
-        pending_migrations(own_migrations(), applied)
+        pending_migrations(load_own_migrations(), applied)
 
     assert not isinstance(caught.value, SchemaTooNew | MigrationChanged)
     assert "Open it once with commit" in caught.value.hint
@@ -56,8 +56,8 @@ def test_a_database_that_lacks_some_of_the_former_migrations_is_refused_with_wha
 
 def test_a_stranger_beside_the_former_migrations_is_a_newer_version() -> None:
     with pytest.raises(SchemaTooNew, match=NEXT.name):
-        pending_migrations(own_migrations()[:1], [*FORMER, (NEXT.name, NEXT.sha256)])
-    assert own_migrations()[0].name == WHOLE_SCHEMA
+        pending_migrations(load_own_migrations()[:1], [*FORMER, (NEXT.name, NEXT.sha256)])
+    assert load_own_migrations()[0].name == WHOLE_SCHEMA
 
 
 @pytest.mark.requirement("X-35")

@@ -16,12 +16,12 @@ from festinger.llm.endpoint import ProviderName
 from festinger.settings.master_key import (
     MasterKey,
     Vault,
+    ensure_master_key,
+    generate_master_key,
     key_id,
-    load_master_key,
-    new_key,
-    next_file,
+    next_key_path,
     system_entropy,
-    write_key,
+    write_key_file,
 )
 from festinger.store import secrets
 from festinger.store.pool import Store
@@ -38,7 +38,7 @@ class Killed(BaseException):
 
 
 def found(folder: Path) -> MasterKey:
-    return load_master_key({}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
+    return ensure_master_key({}, folder / "config" / "key", data=folder / "data", entropy=system_entropy)
 
 
 async def started(store: Store, folder: Path) -> MasterKey:
@@ -76,11 +76,11 @@ async def test_afterwards_the_new_key_opens_everything_and_the_old_one_nothing(s
     assert await readable(store, rotated.key)
     assert not await readable(store, old)
     assert found(tmp_path).raw == rotated.key.raw
-    assert not next_file(tmp_path / "config" / "key").exists()
+    assert not next_key_path(tmp_path / "config" / "key").exists()
     assert (await started(store, tmp_path)).raw == rotated.key.raw
 
 
-STEPS = ["write_key", "_reseal", "promote_next", "discard_next"]
+STEPS = ["write_key_file", "_reseal", "replace_with_next_key", "delete_next_key"]
 
 
 @pytest.mark.requirement("X-92")
@@ -110,9 +110,9 @@ async def test_killed_at_any_step_the_next_start_finds_one_key_that_opens_everyt
 
     key = await started(store, tmp_path)
     assert await readable(store, key)
-    assert not next_file(tmp_path / "config" / "key").exists()
+    assert not next_key_path(tmp_path / "config" / "key").exists()
     # Only what happens after the commit leaves the new key in force.
-    assert (key.raw == old.raw) is (step != "promote_next")
+    assert (key.raw == old.raw) is (step != "replace_with_next_key")
     assert (await rotate_master_key(store, key, entropy=system_entropy)).moved == 3
 
 
@@ -162,7 +162,7 @@ asyncio.run(main())
 
 
 @pytest.mark.requirement("X-92")
-@pytest.mark.parametrize(("step", "is_new"), [("_reseal", False), ("promote_next", True)])
+@pytest.mark.parametrize(("step", "is_new"), [("_reseal", False), ("replace_with_next_key", True)])
 async def test_a_real_kill_leaves_the_old_or_the_new_whole(
     store: Store, database_url: str, tmp_path: Path, step: str, is_new: bool
 ) -> None:
@@ -203,9 +203,9 @@ async def test_a_start_that_comes_between_commit_and_rename_finishes_the_rotatio
 
     def another_starts_first(path: Path) -> None:
         for _ in range(2):
-            next_file(path).replace(path)
+            next_key_path(path).replace(path)
 
-    monkeypatch.setattr(secrets, "promote_next", another_starts_first)
+    monkeypatch.setattr(secrets, "replace_with_next_key", another_starts_first)
     rotated = await rotate_master_key(store, old, entropy=system_entropy)
 
     assert found(tmp_path).raw == rotated.key.raw
@@ -247,15 +247,15 @@ async def test_what_the_old_key_cannot_open_is_counted_and_stays_as_it_is(store:
 
 async def test_a_key_from_the_environment_cannot_be_rotated_here(store: Store) -> None:
     with pytest.raises(SettingPinned, match="FESTINGER_SECRET_KEY"):
-        await rotate_master_key(store, new_key(system_entropy), entropy=system_entropy)
+        await rotate_master_key(store, generate_master_key(system_entropy), entropy=system_entropy)
 
 
 async def test_a_waiting_key_that_was_never_taken_is_removed_by_the_next_start(store: Store, tmp_path: Path) -> None:
     old = await started(store, tmp_path)
     assert old.file is not None
-    write_key(next_file(old.file), new_key(system_entropy))
+    write_key_file(next_key_path(old.file), generate_master_key(system_entropy))
 
     key = await started(store, tmp_path)
 
     assert key_id(key) == key_id(old)
-    assert not next_file(old.file).exists()
+    assert not next_key_path(old.file).exists()

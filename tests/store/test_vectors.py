@@ -8,8 +8,8 @@ from festinger.errors import BadInput
 from festinger.store.pool import Store
 from festinger.store.queries import Query
 from festinger.store.vectors import (
+    EmbeddingModelSpec,
     QueryVector,
-    VectorModel,
     bind_model,
     build_query_vector,
     drop_index,
@@ -21,9 +21,9 @@ from festinger.store.vectors import (
 
 Vectors = NDArray[np.float32]
 
-SMALL = VectorModel(name="hashed:small", dims=3)
-TWIN = VectorModel(name="hashed:twin", dims=3)
-WIDE = VectorModel(name="hashed:wide", dims=48)
+SMALL = EmbeddingModelSpec(name="hashed:small", dims=3)
+TWIN = EmbeddingModelSpec(name="hashed:twin", dims=3)
+WIDE = EmbeddingModelSpec(name="hashed:wide", dims=48)
 
 MAKE_TABLE = """
 create table thing_vector (
@@ -56,7 +56,7 @@ async def things(store: Store) -> Store:
     return store
 
 
-async def put(store: Store, model: VectorModel, rows: list[tuple[str, int, Vectors | list[float]]]) -> None:
+async def put(store: Store, model: EmbeddingModelSpec, rows: list[tuple[str, int, Vectors | list[float]]]) -> None:
     async with store.transaction() as transaction:
         await transaction.run_many(
             PUT,
@@ -99,7 +99,7 @@ def test_a_vector_of_another_length_cannot_pass_for_the_models() -> None:
 
 
 async def test_the_name_of_a_model_is_only_ever_a_name(things: Store) -> None:
-    hostile = VectorModel(name="a:b'; drop table thing_vector; -- 50% {dims} \\", dims=3)
+    hostile = EmbeddingModelSpec(name="a:b'; drop table thing_vector; -- 50% {dims} \\", dims=3)
     await put(things, hostile, [("main", 1, [1.0, 0.0, 0.0])])
 
     assert await ensure_index(things, "thing_vector", hostile)
@@ -164,7 +164,7 @@ async def test_a_second_builder_leaves_it_to_the_first(things: Store) -> None:
 
 
 async def test_a_model_too_wide_for_an_index_is_still_searched(things: Store) -> None:
-    huge = VectorModel(name="hashed:huge", dims=4001)
+    huge = EmbeddingModelSpec(name="hashed:huge", dims=4001)
     await put(things, huge, [("main", 1, [1.0] * 4001)])
 
     assert not await ensure_index(things, "thing_vector", huge)
@@ -189,7 +189,7 @@ def clustered(count: int, dims: int, *, seed: int) -> Vectors:
     return found
 
 
-async def fill(store: Store, model: VectorModel, vectors: Vectors, *, every: int) -> list[int]:
+async def fill(store: Store, model: EmbeddingModelSpec, vectors: Vectors, *, every: int) -> list[int]:
     """Put vectors in; each `every`-th belongs to the small tenant, whose ids are returned."""
     mine = list(range(0, len(vectors), every))
     tenant = set(mine)

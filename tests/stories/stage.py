@@ -16,7 +16,7 @@ import aiohttp
 from tests.runtime.server import Hands, fixed_tools, quietly, settings_of
 from tests.stories.model import Model, serving_model
 
-from festinger.cli.early_server import BackgroundWork, EarlyServer, ServerOptions, run_server
+from festinger.cli.early_server import BackgroundWorkPlace, EarlyServer, ServerOptions, run_server
 from festinger.cli.server import LoadedServer
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.worker import WorkerPool
@@ -148,7 +148,7 @@ async def stage(database_url: str, folder: Path, *, hands: Hands | None = None, 
             }
             settings = settings_of(database_url, folder, **{**chosen, **flags})
             how = ServerOptions(
-                settings=settings, tools=fixed_tools(hands), say=quietly, background=BackgroundWork.NOWHERE
+                settings=settings, tools=fixed_tools(hands), say=quietly, background=BackgroundWorkPlace.NOWHERE
             )
             async with run_server(how, sockets) as early_server:
                 server = await _open(early_server)

@@ -17,7 +17,7 @@ from festinger.proposals.model import Proposal, ProposalState, ReviewChannel, Ve
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.intake import record_sighting
 from festinger.proposals.sightings.recount import REFLECTION, Suggestion
-from festinger.proposals.sightings.similarity import OFF, comparison_state
+from festinger.proposals.sightings.similarity import OFF, describe_comparison_state
 from festinger.proposals.verdicts.apply import undo_approval
 from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.tasks import TaskState, list_tasks
@@ -98,7 +98,7 @@ async def test_a_tool_that_fails_on_three_days_ends_up_before_a_person_who_decid
         await gate_opens(at)
         search, fetch = await proposal(at, SEARCH), await proposal(at, FETCH)
         assert (search.state, fetch.state) == (ProposalState.PROMOTED, ProposalState.PROMOTED)
-        assert comparison_state(at.app.inbox.deps, MAIN_SPACE) == OFF
+        assert describe_comparison_state(at.app.inbox.deps, MAIN_SPACE) == OFF
         await decided(at, search, VerdictKind.APPROVE)
         await decided(at, fetch, VerdictKind.DEEPEN)
         fetch = await proposal(at, FETCH)

@@ -13,7 +13,7 @@ import festinger
 from festinger.agent.mind import Agent
 from festinger.ids import AgentId, Scope, SessionId
 from festinger.llm.model import ModelPurpose
-from festinger.llm.providers.scripted import ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import ScriptedProvider, build_scripted_model
 from festinger.services.agent import open_mind
 from festinger.settings.tree import EmbeddingSettings
 from festinger.store.repositories.auth import AccessRole
@@ -41,7 +41,7 @@ class Life:
     def __init__(self, app: Any) -> None:
         self.app = app
         self.script: ScriptedProvider
-        self.model, self.script = scripted_model(*["All right."] * 60)
+        self.model, self.script = build_scripted_model(*["All right."] * 60)
 
     async def choose(self, purpose: ModelPurpose, _scope: Scope) -> Any:
         return self.model if purpose is ModelPurpose.CHAT else None

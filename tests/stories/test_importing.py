@@ -8,7 +8,7 @@ from tests.runtime.test_retrieval_outcomes import handle
 
 from festinger.ids import Origin
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.runtime.app import StartOptions
 
 SERVICES = 300
@@ -22,7 +22,7 @@ async def test_three_hundred_numbered_services_are_three_hundred_facts(database_
         learned = await memory.learn_many([LearnRequest(text=line, origin=Origin.DOCUMENT) for line in lines])
         found = await memory.recall("On which port does service number 217 listen?")
 
-    assert {each.action for each in learned} == {Action.STORED}
+    assert {each.action for each in learned} == {LearnAction.STORED}
     assert found.items[0].text == lines[217]
 
 

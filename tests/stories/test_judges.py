@@ -15,8 +15,8 @@ from festinger.ids import MAIN_SPACE
 from festinger.jobs.queue import defer_due_jobs
 from festinger.judge.cascade import RelationAnswer
 from festinger.judge.records import load_judgements
-from festinger.llm.providers.scripted import scripted_model
-from festinger.memory.model import Action
+from festinger.llm.providers.scripted import build_scripted_model
+from festinger.memory.model import LearnAction
 from festinger.runtime.app import App, StartOptions
 from festinger.runtime.review.queue import answer_question
 
@@ -55,7 +55,7 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
         await drain(app.jobs)
         asleep = await counts(app)
 
-        judge, _ = scripted_model(
+        judge, _ = build_scripted_model(
             *[word("unrelated", 0.9)] * (OPEN - STUBBORN), *[word("unsure", 0.5)] * (STUBBORN * TRIES)
         )
 
@@ -72,7 +72,7 @@ async def test_a_judge_that_slept_for_a_week_decides_within_the_hour_what_waited
             app.store, "select 1 from judgement where not final and attempts >= %(tries)s", tries=TRIES
         )
 
-    assert {each.action for each in done} == {Action.STORED, Action.PENDING}
+    assert {each.action for each in done} == {LearnAction.STORED, LearnAction.PENDING}
     assert asleep == {"memories": LEARNT, "pending": OPEN, "active": LEARNT}
     assert awake == {"memories": LEARNT, "pending": STUBBORN, "active": LEARNT}
     assert len(questions) == STUBBORN
@@ -121,9 +121,9 @@ async def test_a_pair_that_waited_for_two_weeks_is_settled_by_time_and_that_can_
         await days_pass(app, hands, 2)
         end = await memory.get(learned.memory.id)
 
-    assert learned.action is Action.PENDING
+    assert learned.action is LearnAction.PENDING
     assert early == (True, 1)
-    assert (late[0].action, late[0].pending, late[0].said, late[1]) == (Action.STORED, False, "I keep this.", 0)
+    assert (late[0].action, late[0].pending, late[0].said, late[1]) == (LearnAction.STORED, False, "I keep this.", 0)
     assert [(each.judgement.judge, each.judgement.relation) for each in why.judgements] == [("time", "unrelated")]
     # Which is the later one stays known, so that a prompt that needs both gets that.
     assert [each.judgement.current for each in why.judgements] == ["new"]
@@ -145,7 +145,7 @@ async def test_who_waits_hears_what_a_model_or_a_person_said_of_a_pair(
         [waiting] = await load_judgements(app.memory.judges.deps, MAIN_SPACE, final=False)
         await answer_question(app, MAIN_SPACE, waiting.id, "update", by="Ada")
         second = await memory.learn("Ada juggles torches")
-        judge, _ = scripted_model(word("unrelated", 0.9))
+        judge, _ = build_scripted_model(word("unrelated", 0.9))
 
         async def configured(*_asked: Any) -> object:
             return judge
@@ -156,8 +156,8 @@ async def test_who_waits_hears_what_a_model_or_a_person_said_of_a_pair(
         told = await settlements(app)
 
     assert [(each.action, each.pending, len(each.superseded)) for each in done] == [
-        (Action.SUPERSEDED, False, 1),
-        (Action.STORED, False, 0),
+        (LearnAction.SUPERSEDED, False, 1),
+        (LearnAction.STORED, False, 0),
     ]
     assert [(judge.split(":")[0], relation) for judge, relation in told] == [("person", "update"), ("llm", "unrelated")]
 
@@ -211,7 +211,7 @@ async def test_a_storm_of_wordings_leaves_no_twins_and_merges_no_opposites(datab
         )
 
     assert len(done) == WORDINGS
-    assert Action.REFUSED not in {each.action for each in done}
+    assert LearnAction.REFUSED not in {each.action for each in done}
     assert len(said) == len({row["gist"] for row in said}) == 2 * TOPICS
     for row in said:
         sides = {side for side in ("regresses", "improves") for told in row["wordings"] if side in told}

@@ -29,7 +29,7 @@ from tests.store.homes import REPOSITORY
 from tests.stories.test_nights import TEA, eventful, give_weight, prepare_all_steps
 
 from festinger.consolidation.apply import undo_night
-from festinger.consolidation.night import report_night
+from festinger.consolidation.night import load_night_report
 from festinger.consolidation.reflect import GROUP_QUESTION, InsightsAnswer, QuestionsAnswer
 from festinger.consolidation.run import UNITS, run_night
 from festinger.errors import AlreadyRunning
@@ -184,7 +184,7 @@ async def test_a_night_killed_for_good_in_every_step_leaves_the_rows_of_an_undis
 
         expected = await tables_of(at, "calm", TABLES)
         assert await tables_of(at, "doomed", TABLES) == expected
-        told, calmly = [await report_night(at.deps, MAIN_SPACE, each) for each in (night, calm)]
+        told, calmly = [await load_night_report(at.deps, MAIN_SPACE, each) for each in (night, calm)]
         assert [masked(line) for line in told.lines] == [masked(line) for line in calmly.lines]
         assert {"uncited", "unsupported", "weakened"} <= set(told.counts)
         assert told.safety

@@ -20,7 +20,7 @@ from tests.consolidation.sleeper import Sleeper, insights, sleeping, thinking
 from tests.web.asgi import ask
 from tests.web.deps import kept
 
-from festinger.agent.readiness import MILESTONES, load_readiness
+from festinger.agent.readiness import MILESTONES, load_milestones
 from festinger.agent.tools import AgentTool, ToolEffect
 from festinger.client.memory import Memory
 from festinger.consolidation.reflect import InsightsAnswer
@@ -150,7 +150,7 @@ async def ninety_days(
         at.app.agent_tools = life.tools
         for day in range(90):
             await life.live(day)
-        found = await load_readiness(at.app.store, Scope(space=MAIN_SPACE, agent=ADA))
+        found = await load_milestones(at.app.store, Scope(space=MAIN_SPACE, agent=ADA))
         yield life, {each["name"]: (each["reached_at"] - born).days for each in found if each["reached_at"]}
 
 

@@ -24,11 +24,11 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, Scope, SessionId
 from festinger.memory.changes import BeliefUpdate, adjust_belief, lock_memory
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.edit import archive, supersede
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.model import DERIVED, SourceTag
 from festinger.memory.query import explain_belief
 from festinger.proposals.model import ProposalType
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.store.queries import Query
 
 TEA = "The team drinks green tea at four"
@@ -138,7 +138,7 @@ async def test_a_poisoned_pattern_never_promotes_and_repair_takes_back_what_was_
         told = await at.night(model)
         assert {"reinforced", "proposed"}.isdisjoint(told.counts)
         assert len(await at.memories("insight")) == 1
-        await build_erasure(at.app).repair(MAIN_SPACE, Selector(source="evil.example"), by="ada")
+        await build_erasure_service(at.app).repair(MAIN_SPACE, ErasureSelector(source="evil.example"), by="ada")
 
         assert await at.memories() == []
 

@@ -73,7 +73,7 @@ async def test_what_is_to_be_remembered_while_the_store_is_away_does_not_hold_up
         with outage(database_url):
             await at.post("/api/chat", chat("How are you?"))
             async with asyncio.timeout(PATIENCE_S):
-                while not store.is_away:  # noqa: ASYNC110 - the pool tells nobody
+                while not store.is_database_down:  # noqa: ASYNC110 - the pool tells nobody
                     await asyncio.sleep(0.01)
             # The store is given a minute to answer: whoever waited for it would not say why it is late.
             answer = await at.post("/api/chat", chat(asked))

@@ -19,7 +19,7 @@ from tests.runtime.server import SOON, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Cause, Origin, SessionId, cause
 from festinger.jobs.worker import WorkerPool
-from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.capture.recorder import NullExchangeRecorder
 from festinger.proxy.context.build import AppWorldReader, ContextBuilder, WorldReader
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.runtime.app import App
@@ -95,7 +95,7 @@ def by_person(app: App) -> Cause:
     return cause(agent=DEFAULT_AGENT, session=SessionId("terminal"), origin=Origin.PERSON, at=app.tools.clock())
 
 
-def _pipeline(app: App, world: WorldReader, recorder: ExchangeRecorder | None = None) -> RequestPipeline:
+def _pipeline(app: App, world: WorldReader, recorder: NullExchangeRecorder | None = None) -> RequestPipeline:
     return RequestPipeline(
         clock=app.tools.clock,
         new_id=app.tools.new_id,

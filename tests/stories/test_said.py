@@ -10,7 +10,7 @@ from tests.memory.remembering import memories
 from tests.stories.stage import Stage, stage
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE
-from festinger.memory.late_judgements import judge_pairs
+from festinger.memory.late_judgements import judge_pending_pairs
 from festinger.memory.model import Kind
 from festinger.memory.undo import undo
 
@@ -113,7 +113,7 @@ async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_
         kept = await active(at)
         shown = await notes(at, "which shifts do I have at work?")
         [waiting] = await rows(at.app.store, "select id from memory where pending")
-        await judge_pairs(at.app.memory.deps, MAIN_SPACE, waiting["id"])
+        await judge_pending_pairs(at.app.memory.deps, MAIN_SPACE, waiting["id"])
         later = await notes(at, "which shifts do I have at work?")
 
     assert set(kept) == {"I work nights at the bakery", "They put me on early shifts permanently"}

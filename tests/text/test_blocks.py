@@ -27,7 +27,7 @@ PHRASE = "Zelda's key hangs behind (the) painting"
 def test_a_phrase_is_cut_where_it_stands_as_such(text: str, left: str):
     (cut,) = build_erasure_patterns([f"  {PHRASE}. "])
 
-    assert cut.out_of(text) == left
+    assert cut.erase_from(text) == left
 
 
 @pytest.mark.parametrize("wording", ["yes", "ok then", "Anna", "12 34 56 78 90 12", ""])
@@ -39,14 +39,14 @@ def test_what_is_too_short_to_be_meant_is_cut_nowhere(wording: str):
 def test_the_longest_wording_is_cut_first():
     (cut,) = build_erasure_patterns(["the key hangs", "the key hangs behind the door"])
 
-    assert cut.out_of("so the key hangs behind the door") == f"so {MARK}"
+    assert cut.erase_from("so the key hangs behind the door") == f"so {MARK}"
 
 
 def test_documents_keep_their_shape():
     (cut,) = build_erasure_patterns(['She said "the key hangs here"'])
     document = {"a": ['He: she said  "the key hangs here"!', 3, None], "b": {"c": True}}
 
-    assert cut.out_of_json(document) == {"a": [f"He: {MARK}!", 3, None], "b": {"c": True}}
+    assert cut.erase_from_json(document) == {"a": [f"He: {MARK}!", 3, None], "b": {"c": True}}
     assert re.search(cut.json_pattern, json.dumps(document), re.IGNORECASE)
 
 
@@ -55,5 +55,5 @@ def test_no_telling_wording_is_left_whatever_it_is(wordings: list[str]):
     for cut in build_erasure_patterns(wordings):
         for wording in filter(is_distinctive, wordings):
             text = f"before {' '.join(wording.split())} after"
-            cut.out_of(text)
-            assert cut.out_of(cut.out_of(text)) == cut.out_of(text)
+            cut.erase_from(text)
+            assert cut.erase_from(cut.erase_from(text)) == cut.erase_from(text)

@@ -33,7 +33,7 @@ def taken_nothing(*, cues: list[cues.RelationCue], until: int) -> cues.CueMatchR
 
 
 def any_context(reading: assertion.AnnotatedText, last: int, **_more: Any) -> operands.Operand | None:
-    return operands.context_after(reading, last, dimensions=(), is_common=never)
+    return operands.dimension_after(reading, last, dimensions=(), is_common=never)
 
 
 TAKEN = cues.CueMatchResult
@@ -49,7 +49,7 @@ GUARDS: Mapping[str, tuple[Any, str, Any, str, Heard]] = {
         cues, "CueMatchResult", taken_nothing, "gnommoweb belongs to dobby is a bot", [("gnommoweb", "dobby", "membership")],
     ),
     "a common word after `of` is no dimension": (
-        cues, "context_after", any_context, "gnommoweb is a list of files", [("gnommoweb", "list", "type")],
+        cues, "dimension_after", any_context, "gnommoweb is a list of files", [("gnommoweb", "list", "type")],
     ),
     "a phrase ends with what follows its noun": (
         operands, "_follows_noun", never, "ascii is a character encoding based on letters",

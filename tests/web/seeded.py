@@ -21,7 +21,7 @@ from tests.web.chromium import Browser, start
 from festinger.client.memory import Memory
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, MAIN_SPACE, AgentId, Origin, Scope, SessionId
 from festinger.services.access import issue_key
-from festinger.services.agent import choose_conversation, say
+from festinger.services.agent import choose_chat_scope, say
 from festinger.services.nights import run_night
 from festinger.store.repositories.auth import AccessRole
 from festinger.world.learn import write_claims
@@ -101,7 +101,7 @@ async def _think(at: Stage) -> None:
         "I finished reading my book a month ago: that goal of a book a month is done.",
         "Which port does the staging database listen on?",
     ):
-        scope = await choose_conversation(at.app, MAIN_SPACE, AgentId("ada"))
+        scope = await choose_chat_scope(at.app, MAIN_SPACE, AgentId("ada"))
         await say(at.app, scope, text)
 
 

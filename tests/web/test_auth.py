@@ -18,7 +18,7 @@ from tests.web.deps import deps
 from festinger.errors import StoreDown
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.runtime.supervisor import Supervisor
-from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, derive_csrf_token
 from festinger.web.app import all_routes, build_admin_app
 from festinger.web.auth import (
     COOKIE,
@@ -28,7 +28,7 @@ from festinger.web.auth import (
     AccessScope,
     CallerIdentity,
     is_local_caller,
-    presented_key,
+    read_request_key,
 )
 from festinger.web.route import AdminCall, AdminRoute, json_response
 
@@ -378,7 +378,7 @@ async def test_with_a_strict_loopback_this_machine_is_as_far_away_as_any_other(t
     [
         ({}, IN),
         ({TOKEN_HEADER: ""}, NO_RIGHT),
-        ({TOKEN_HEADER: form_token("another")}, NO_RIGHT),
+        ({TOKEN_HEADER: derive_csrf_token("another")}, NO_RIGHT),
         ({"origin": ""}, NO_RIGHT),
         ({"origin": "null"}, NO_RIGHT),
         ({"origin": "http://localhost:3000"}, NO_RIGHT),
@@ -392,7 +392,7 @@ async def test_no_write_route_takes_a_request_that_another_page_had_a_browser_se
     app, seen = pages(tmp_path), {}
     for route in WRITES:
         role = next((role for role in AccessRole if route.scope in SCOPES[role]), AccessRole.REVIEWER)
-        own = {"cookie": f"{COOKIE}={role}", "origin": "http://localhost:11435", TOKEN_HEADER: form_token(role)}
+        own = {"cookie": f"{COOKIE}={role}", "origin": "http://localhost:11435", TOKEN_HEADER: derive_csrf_token(role)}
         got = await ask(app, route.method, example(route.path), headers={**own, **forged}, caller=BEYOND)
         seen[route.method, route.path] = got.status
 
@@ -472,7 +472,7 @@ async def test_a_revoked_key_is_refused_and_named_to_nobody(database_url: str, t
 def test_a_key_of_ours_is_found_where_it_may_stand(headers: dict[str, str], key: str | None):
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
 
-    assert presented_key(Request({"type": "http", "headers": raw})) == key
+    assert read_request_key(Request({"type": "http", "headers": raw})) == key
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.runtime.server import opened
 
 from festinger.memory.changes import MemoryChangeOp
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 MANY = 20_000
 SHOWN = 50
@@ -94,5 +94,5 @@ async def _analyze(store: Store) -> None:
 async def count_read(store: Store, name: str, asked: Mapping[str, Any]) -> int:
     room, _, query = name.partition(".")
     async with store.transaction() as transaction:
-        sql = queries_of(f"festinger.{room}")[query].sql
+        sql = load_queries(f"festinger.{room}")[query].sql
         return await most_read(transaction, sql, {"space": "main", "limit": SHOWN, **asked})

@@ -15,8 +15,8 @@ from festinger.world.decisions import (
     decide_conflict,
     undo_conflict_decision,
 )
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource
-from festinger.world.state import apply_statement
 
 DECOMPOSE = ConflictVerdict(
     decision=ConflictDecision.DECOMPOSE,

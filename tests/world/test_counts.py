@@ -12,9 +12,9 @@ from festinger.ids import MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
 from festinger.world.counts import EncounterBuffer, flush_all_counts
-from festinger.world.erase import prune_vocabulary, tidy_space
-from festinger.world.recall import split_slices
-from festinger.world.state import apply_statement
+from festinger.world.edge_statements import apply_statement
+from festinger.world.erase import prune_vocabulary, prune_world_data
+from festinger.world.recall import split_between_words
 
 SPACE, SESSION = SpaceId("main"), SessionId("s1")
 
@@ -132,7 +132,7 @@ async def test_words_that_hold_no_statement_are_bounded_and_those_with_edges_sta
         await bench.flush()
 
     gone = await prune_vocabulary(bench.deps, MAIN_SPACE)
-    await tidy_space(bench.deps, MAIN_SPACE)
+    await prune_world_data(bench.deps, MAIN_SPACE)
 
     left = {row["token"] for row in await rows(store, "select token from soas")}
     assert gone == 2
@@ -143,4 +143,4 @@ async def test_words_that_hold_no_statement_are_bounded_and_those_with_edges_sta
 
 @given(st.text(alphabet="ab \n", max_size=9000))
 def test_slices_put_together_are_the_text(text: str):
-    assert "".join(split_slices(text)) == text
+    assert "".join(split_between_words(text)) == text

@@ -13,8 +13,8 @@ from festinger.ids import MAIN_SPACE, MemoryId, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.world.conflicts import Conflict, count_pending, edge_conflict_json, load_conflicts, open_memory_conflict
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
-from festinger.world.model import Collision, EdgeSource, StatementEffect, collision_type
-from festinger.world.state import apply_statement
+from festinger.world.edge_statements import apply_statement
+from festinger.world.model import CollisionType, EdgeSource, StatementEffect, collision_type
 
 
 def verdict(decision: str, judge: ConflictJudge = ConflictJudge.PERSON, **more: Any) -> ConflictVerdict:
@@ -39,13 +39,13 @@ async def status(store: Store) -> list[str]:
 @pytest.mark.parametrize(
     ("existing", "incoming", "expected"),
     [
-        (True, True, Collision.ISA_ISA),
-        (False, False, Collision.ISPART_ISPART),
-        (True, False, Collision.MISCLASSIFICATION),
-        (False, True, Collision.MISCLASSIFICATION),
+        (True, True, CollisionType.ISA_ISA),
+        (False, False, CollisionType.ISPART_ISPART),
+        (True, False, CollisionType.MISCLASSIFICATION),
+        (False, True, CollisionType.MISCLASSIFICATION),
     ],
 )
-def test_the_flavours_say_what_kind_of_collision_it_is(existing: bool, incoming: bool, expected: Collision):
+def test_the_flavours_say_what_kind_of_collision_it_is(existing: bool, incoming: bool, expected: CollisionType):
     assert collision_type(existing_is_isa=existing, incoming_is_isa=incoming) is expected
 
 

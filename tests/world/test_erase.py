@@ -11,9 +11,9 @@ from festinger.errors import NoSuchConcept
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.edge_statements import apply_statement
 from festinger.world.erase import forget_edge, forget_message
 from festinger.world.query import build_concept_report, load_edges_as_of
-from festinger.world.state import apply_statement
 
 TABLES = (
     "soas", "soas_sentence", "urd", "urd_cause", "urd_history", "resolution_queue", "cue_waiting", "cue_quarantine",

@@ -8,16 +8,16 @@ from tests.jobs.deps import rows
 from tests.world.worldly import Bench, events, queue, table
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.llm.providers.scripted import scripted_model
+from festinger.llm.providers.scripted import build_scripted_model
 from festinger.store.pool import Store
+from festinger.world.edge_statements import apply_statement
 from festinger.world.explain import (
     ExplanationAnswer,
     ExplanationFact,
-    explain_concept,
+    ask_and_write_explanation,
     filter_triples,
     list_unexplained_names,
 )
-from festinger.world.state import apply_statement
 
 
 def fact(**more: Any) -> ExplanationFact:
@@ -41,12 +41,12 @@ async def test_the_sixteenth_mention_asks_the_model_once_and_its_triples_become_
     await met(bench, 15)
     before = list(bench.asked)
     await met(bench, 3, first=15)
-    model, script = scripted_model(
+    model, script = build_scripted_model(
         answer(fact(), fact(parent="glitch_university", dimension="membership", is_isa=False))
     )
 
     ((concept, _),) = bench.asked
-    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=model)
+    written = await ask_and_write_explanation(bench.deps, MAIN_SPACE, concept, model=model)
 
     assert before == []
     assert written == 2
@@ -82,7 +82,7 @@ async def test_without_a_model_a_name_is_wanted_and_nothing_fails(store: Store):
     await met(bench, 16)
     ((concept, _),) = bench.asked
 
-    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=None)
+    written = await ask_and_write_explanation(bench.deps, MAIN_SPACE, concept, model=None)
 
     assert written == 0
     assert [row["token"] for row in await list_unexplained_names(bench.deps, MAIN_SPACE)] == ["gnommoweb"]
@@ -139,9 +139,9 @@ async def test_a_triple_that_would_close_a_circle_is_dropped(store: Store):
     await apply_statement(bench.deps, MAIN_SPACE, bench.say("repo gnommoweb"))
     await met(bench, 5)
     concept = bench.world().soas_by_token["gnommoweb"].id
-    model, _ = scripted_model(answer(fact()))
+    model, _ = build_scripted_model(answer(fact()))
 
-    written = await explain_concept(bench.deps, MAIN_SPACE, concept, model=model)
+    written = await ask_and_write_explanation(bench.deps, MAIN_SPACE, concept, model=model)
 
     assert written == 0
     assert await queue(store) == []
@@ -153,8 +153,8 @@ async def test_an_unusable_answer_is_told_and_tried_three_times(store: Store):
     await met(bench, 5)
     concept = bench.world().soas_by_token["gnommoweb"].id
     for tries in (1, 2, 3):
-        model, script = scripted_model("no json", "still none")
-        await explain_concept(bench.deps, MAIN_SPACE, concept, model=model, tries=tries)
+        model, script = build_scripted_model("no json", "still none")
+        await ask_and_write_explanation(bench.deps, MAIN_SPACE, concept, model=model, tries=tries)
         assert len(script.asked) == 2
 
     assert bench.asked == [(concept, 2), (concept, 3)]

@@ -19,11 +19,11 @@ from festinger.settings.tree import StoreSettings
 from festinger.store.cache_invalidation import BoundedCache, CacheListener
 from festinger.store.pool import Store, open_store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
-from festinger.world.erase import tidy_space
-from festinger.world.graph import ROOM, World, check_worlds, load_world, world_size_bytes
+from festinger.world.edge_statements import apply_statement
+from festinger.world.erase import prune_world_data
+from festinger.world.graph import ROOM, World, check_world_cache, estimate_world_bytes, load_world
 from festinger.world.model import SoasRow, UrdEdge
 from festinger.world.recall import SourceText
-from festinger.world.state import apply_statement
 from festinger.world.write import bootstrap_dimensions
 
 WORK = SpaceId("work")
@@ -186,7 +186,7 @@ async def test_a_gap_in_the_log_or_too_much_of_it_loads_the_space_anew(store: St
     for number in range(3):
         one.hands.forward(timedelta(days=8))
         await apply_statement(one.deps, MAIN_SPACE, one.say(f"name{number} repo"))
-    await tidy_space(one.deps, MAIN_SPACE)
+    await prune_world_data(one.deps, MAIN_SPACE)
     before = other.world()
 
     await other.worlds.follow(MAIN_SPACE)
@@ -214,13 +214,13 @@ async def test_with_the_store_away_the_old_state_is_served_and_doctor_says_since
         patch.setattr(Store, "all", away)
         await bench.worlds.follow(MAIN_SPACE)
         while_away = lines_now(bench)
-        said = check_worlds(bench.worlds)
+        said = check_world_cache(bench.worlds)
     await bench.worlds.follow(MAIN_SPACE)
 
     assert while_away == ("gnommoweb: [type] repo",)
     assert said.severity is CheckSeverity.WARN
     assert "stale since 2026-01-05" in said.message
-    assert check_worlds(bench.worlds).severity is CheckSeverity.OK
+    assert check_world_cache(bench.worlds).severity is CheckSeverity.OK
 
 
 def lines_now(bench: Bench) -> tuple[str, ...]:
@@ -277,10 +277,10 @@ async def test_a_space_beyond_the_limit_is_asked_for_piece_by_piece(store: Store
     bench = Bench(store)
     await bootstrap_dimensions(bench.deps, MAIN_SPACE)
     await apply_statement(bench.deps, MAIN_SPACE, bench.say("gnommoweb repo"))
-    bench.worlds._kept = BoundedCache(ROOM, limit=10, weigh=world_size_bytes)
+    bench.worlds._kept = BoundedCache(ROOM, limit=10, weigh=estimate_world_bytes)
     await bench.worlds.need(MAIN_SPACE)
 
-    found = await bench.recollector.recollect_in_part(
+    found = await bench.recollector.recollect_from_database(
         bench.place(), [SourceText(text="open gnommoweb", origin=Origin.PERSON)]
     )
 

@@ -9,10 +9,10 @@ from tests.world.worldly import Bench, kept, queue, table
 from festinger.errors import BadFact, SelfParent, TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
+from festinger.world.edge_statements import apply_statement
 from festinger.world.learn import fact_result_json, iknowthat
 from festinger.world.model import StatementEffect
 from festinger.world.quarantine import load_quarantine
-from festinger.world.state import apply_statement
 
 
 async def test_a_stated_fact_stands_at_once_with_full_confidence(store: Store):

@@ -9,18 +9,18 @@ from tests.world.worldly import Bench, events, kept, queue, table
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
+from festinger.world.edge_statements import apply_statement
 from festinger.world.learn import write_claims
 from festinger.world.quarantine import (
     QuarantineVoteCounts,
     admit_entry,
     expire_quarantine,
-    is_admissible,
+    has_enough_votes,
     load_quarantine,
     reject_entry,
 )
 from festinger.world.recall import SourceText
-from festinger.world.recollection import Claim, trace_claim_origin
-from festinger.world.state import apply_statement
+from festinger.world.recollection import Claim, effective_claim_origin
 
 PAGE = "Acme is a vendor. Read on."
 
@@ -76,9 +76,9 @@ def test_an_agent_that_repeats_a_page_speaks_for_the_page():
         origin=Origin.MODEL,
     )  # fmt: skip
 
-    assert trace_claim_origin(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
-    assert trace_claim_origin(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
-    assert trace_claim_origin(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
+    assert effective_claim_origin(Origin.MODEL, claim, unvouched={"acme", "vendor"}) is Origin.TOOL
+    assert effective_claim_origin(Origin.MODEL, claim, unvouched={"acme"}) is Origin.MODEL
+    assert effective_claim_origin(Origin.PERSON, claim, unvouched={"acme", "vendor"}) is Origin.PERSON
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_admission_needs_causes_sessions_texts_and_days(votes: tuple[int, int, i
     causes, sessions, texts, days = votes
     found = QuarantineVoteCounts(causes=causes, sessions=sessions, texts=texts, days=days)
 
-    assert is_admissible(found, min_causes=3) is expected
+    assert has_enough_votes(found, min_causes=3) is expected
 
 
 @pytest.mark.requirement("W-53")

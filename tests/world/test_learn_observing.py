@@ -7,9 +7,9 @@ from tests.world.worldly import Bench, apply_outcome, kept, table
 
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.store.pool import Store
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import NoteOutcome, confidence_after_corroboration, confidence_after_outcome, confidence_cap
 from festinger.world.recollection import ShownEdge
-from festinger.world.state import apply_statement
 
 NOTE = ShownEdge(concept="gnommoweb", dimension="type", parent="repo", version=1)
 

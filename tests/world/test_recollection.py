@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.ids import Origin
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge, effective_saliency
 from festinger.world.recollection import Claim, ParsedText, Recollection, RecollectionHistory, build_recollection

@@ -13,11 +13,11 @@ from festinger.errors import UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, NoteOutcome
 from festinger.world.query import load_edges_as_of
 from festinger.world.recollection import ShownEdge
 from festinger.world.repair import SourceFilter, WorldWithdrawal, reinstate_source, withdraw_source
-from festinger.world.state import apply_statement
 
 pytestmark = pytest.mark.requirement("M-84")
 

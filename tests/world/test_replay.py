@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 from tests.jobs.deps import MONDAY
 
 from festinger.ids import AgentId, Cause, Origin, SessionId
+from festinger.world.edge_statements import corroborate_edge, is_independent_evidence
 from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.replay import (
     EdgeCreation,
     EdgeOutcome,
     QuarantineVote,
     StatementWithCause,
-    carry_over_untraced,
-    find_tipping_vote,
+    find_admitting_vote,
+    keep_untraced_movement,
     replay_edge,
     select_effective_causes,
 )
-from festinger.world.state import corroborate_edge, is_evidence
 
 EDGE = UrdEdge(id=1, parent_id=2, dim_id=3, is_isa=True, confidence=0.6, last_confirmed=MONDAY, created_at=MONDAY)
 STATED = EdgeCreation(edge=EDGE, at=MONDAY, reason="stated")
@@ -69,7 +69,7 @@ def test_an_edge_is_what_the_first_said_moved_by_each_of_the_others_in_order_of_
     for each in others:
         expected = corroborate_edge(expected, each, is_new=True)
     assert told == expected._replace(last_confirmed=max(voice.at for voice in voices))
-    assert (told.created_at, told.evidence_count) == (first.at, sum(map(is_evidence, others)))
+    assert (told.created_at, told.evidence_count) == (first.at, sum(map(is_independent_evidence, others)))
 
 
 def test_what_was_decided_begins_as_it_was_decided_unless_something_before_it_is_taken_back():
@@ -108,18 +108,18 @@ def test_inferred_outcomes_move_an_edge_by_their_span_at_most_until_somebody_spe
 def test_what_left_no_trace_is_carried_over_and_what_did_is_not():
     told, without = EDGE._replace(confidence=0.8, evidence_count=3), EDGE._replace(evidence_count=1)
 
-    assert carry_over_untraced(told, told, without) == without
-    moved = carry_over_untraced(told._replace(confidence=0.9, evidence_count=4), told, without)
+    assert keep_untraced_movement(told, told, without) == without
+    moved = keep_untraced_movement(told._replace(confidence=0.9, evidence_count=4), told, without)
     assert (round(moved.confidence, 6), moved.evidence_count) == (0.7, 2)
 
 
 def test_enough_votes_are_of_three_causes_two_sessions_two_texts_and_two_days():
     votes = [vote(1, "p"), vote(2, "p"), vote(3, "p"), vote(4, "q")]
 
-    assert find_tipping_vote(votes, min_causes=3) == votes[3]
-    assert find_tipping_vote(votes[:3], min_causes=3) is None
-    assert find_tipping_vote([votes[3], votes[0]], min_causes=3) is None
-    assert find_tipping_vote([vote(4, "r"), vote(1, "p"), vote(2, "q")], min_causes=3) == vote(4, "r")
+    assert find_admitting_vote(votes, min_causes=3) == votes[3]
+    assert find_admitting_vote(votes[:3], min_causes=3) is None
+    assert find_admitting_vote([votes[3], votes[0]], min_causes=3) is None
+    assert find_admitting_vote([vote(4, "r"), vote(1, "p"), vote(2, "q")], min_causes=3) == vote(4, "r")
 
 
 def test_texts_make_an_edge_only_where_enough_of_them_say_it_or_somebody_vouches():

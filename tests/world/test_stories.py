@@ -12,10 +12,10 @@ from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store
 from festinger.world.counts import flush_all_counts
-from festinger.world.erase import tidy_space
+from festinger.world.edge_statements import apply_statement
+from festinger.world.erase import prune_world_data
 from festinger.world.model import EdgeSource
 from festinger.world.recall import SourceText
-from festinger.world.state import apply_statement
 
 
 async def nobody(_space: SpaceId) -> None:
@@ -26,7 +26,7 @@ async def night(bench: Bench) -> None:
     async with bench.store.transaction() as transaction:
         run = await begin_run(bench.deps, transaction, MAIN_SPACE)
     await run_resolution(bench.deps, MAIN_SPACE, run, model_for=nobody)
-    await tidy_space(bench.deps, MAIN_SPACE)
+    await prune_world_data(bench.deps, MAIN_SPACE)
 
 
 @pytest.mark.requirement("W-38", "W-74", "W-77")

@@ -7,7 +7,7 @@ from tests.world.worldly import Bench
 from festinger.errors import Refused
 from festinger.ids import MAIN_SPACE
 from festinger.store.pool import Store
-from festinger.world.state import apply_statement
+from festinger.world.edge_statements import apply_statement
 
 ADD = (
     "insert into urd (space_id, id, parent_id, dim_id, is_isa, confidence, source, origin, created_at, version)"

@@ -12,10 +12,10 @@ from festinger.errors import BadDecision, BadFact, Refused
 from festinger.ids import MAIN_SPACE, Origin, SessionId, SpaceId
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
+from festinger.world.edge_statements import apply_statement
 from festinger.world.erase import forget_session
 from festinger.world.graph import World
 from festinger.world.query import load_edges_as_of
-from festinger.world.state import apply_statement
 
 WORK = SpaceId("work")
 NAMES = ("xa", "xb", "xc", "xd")

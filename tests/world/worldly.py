@@ -11,12 +11,12 @@ from tests.jobs.deps import Hands, rows, run_sql
 from tests.world import ports
 
 from festinger.ids import MAIN_SPACE, AgentId, Cause, Origin, Scope, SessionId, SpaceId, cause, id_maker
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.store.pool import Store, Transaction
 from festinger.text.vocabulary import is_common
 from festinger.world.counts import EncounterBuffer, flush_counts, text_hash
 from festinger.world.graph import World, WorldCache
-from festinger.world.learn import apply_outcome_in, write_claims
+from festinger.world.learn import apply_outcome_to_edge, write_claims
 from festinger.world.model import EdgeSource, NoteOutcome, UrdEdge, WorldDeps, WorldStatement
 from festinger.world.recall import Recollector, SourceText
 from festinger.world.recollection import Recollection, ShownEdge
@@ -163,4 +163,4 @@ async def apply_outcome(
 ) -> UrdEdge | None:
     """An outcome in a change of its own."""
     async with open_change(deps, space, by="outcome", cause=cause) as change:
-        return await apply_outcome_in(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)
+        return await apply_outcome_to_edge(change, note, outcome, cause=cause, weight=weight, is_explicit=is_explicit)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from hashlib import sha256
 
-from festinger.agent.goals import shares_words
+from festinger.agent.goals import shares_half_the_words
 from festinger.agent.tools import ToolEffect
-from festinger.llm.model import ToolRequest
+from festinger.llm.model import ModelToolCall
 
 INNER_ASKED, INNER_OWN = 0.3, 0.5
 OUTSIDE_ASKED, OUTSIDE_OWN = 0.5, 0.8
@@ -55,11 +55,11 @@ def judge_action(effect: ToolEffect, *, asked: bool, confidence: float, trust: i
     return ActionVerdict.ASK
 
 
-def is_asked_for(call: ToolRequest, said: Sequence[str]) -> bool:
+def is_asked_for(call: ModelToolCall, said: Sequence[str]) -> bool:
     """Whether the person asked for a call: the tool's name and every short argument stand in their last words."""
     words = " ".join(said[-LAST_SAID:])
     short = [str(each) for each in call.arguments.values() if len(str(each).split()) <= SHORT_WORDS]
-    return all(shares_words(each, words) for each in (call.name.replace("_", " "), *short))
+    return all(shares_half_the_words(each, words) for each in (call.name.replace("_", " "), *short))
 
 
 def is_yes(message: str) -> bool:
@@ -67,13 +67,13 @@ def is_yes(message: str) -> bool:
     return _YES.match(message) is not None
 
 
-def call_key(call: ToolRequest) -> str:
+def call_key(call: ModelToolCall) -> str:
     """Identifies a call with its arguments, without showing them."""
     given = json.dumps(dict(call.arguments), sort_keys=True, default=str)
     return f"{call.name} {sha256(given.encode()).hexdigest()[:16]}"
 
 
-def describe_call(call: ToolRequest) -> str:
+def format_permission_request(call: ModelToolCall) -> str:
     """A call as the person reads it; these are our words, not the model's."""
     given = ", ".join(f"{name}: {value}" for name, value in call.arguments.items())
     hidden = len(given) - SHOWN_CHARS

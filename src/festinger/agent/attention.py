@@ -65,7 +65,7 @@ class Stimulus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Winner:
+class AttentionResult:
     """The stimulus that won, the salience of each candidate, and why."""
 
     stimulus: Stimulus
@@ -79,7 +79,7 @@ def salience(*, novelty: float, relevance: float, charge: float, urgency: float)
 
 def choose_winner(
     waiting: Sequence[Stimulus], *, recent: Sequence[Vector] = (), goals: Sequence[Vector] = ()
-) -> Winner | None:
+) -> AttentionResult | None:
     """Choose the most salient stimulus; ties go to people, then to the older. A person never loses twice."""
     if not waiting:
         return None
@@ -87,8 +87,8 @@ def choose_winner(
         (
             each,
             salience(
-                novelty=1.0 - nearness(each.vector, recent[-RECENT_WINNERS:]),
-                relevance=nearness(each.vector, goals),
+                novelty=1.0 - nearest_similarity(each.vector, recent[-RECENT_WINNERS:]),
+                relevance=nearest_similarity(each.vector, goals),
                 charge=each.charge,
                 urgency=each.urgency,
             ),
@@ -97,10 +97,10 @@ def choose_winner(
     )
     overdue = [each for each in waiting if each.source is StimulusSource.USER and each.waited]
     if overdue:
-        return Winner(stimulus=overdue[0], saliences=scored, reason="a person waited already")
+        return AttentionResult(stimulus=overdue[0], saliences=scored, reason="a person waited already")
     best, score = min(scored, key=lambda pair: (-pair[1], pair[0].source is not StimulusSource.USER, pair[0].at))
     reason = "nothing else waits" if len(scored) == 1 else f"most salient with {score:.2f}"
-    return Winner(stimulus=best, saliences=scored, reason=reason)
+    return AttentionResult(stimulus=best, saliences=scored, reason=reason)
 
 
 def shift_attention(before: Vector | None, winner: Vector | None) -> Vector | None:
@@ -112,7 +112,7 @@ def shift_attention(before: Vector | None, winner: Vector | None) -> Vector | No
     return np.asarray(moved / max(float(np.linalg.norm(moved)), 1e-9), dtype=np.float32)
 
 
-def report_state(winner: Winner) -> str:
+def describe_attention(winner: AttentionResult) -> str:
     """What the model is told about its own attention; nothing if there was no choice."""
     if len(winner.saliences) < 2:
         return ""
@@ -123,7 +123,7 @@ def report_state(winner: Winner) -> str:
     )
 
 
-def nearness(vector: Vector | None, others: Sequence[Vector]) -> float:
+def nearest_similarity(vector: Vector | None, others: Sequence[Vector]) -> float:
     """How near a vector is to the nearest of others, from 0 to 1."""
     if vector is None or not len(others):
         return 0.0

@@ -49,7 +49,7 @@ def describe_confidence(value: float | None) -> str:
     return next(words for least, words in SURENESS if value >= least)
 
 
-def read_reply(text: str) -> float:
+def estimate_reply_sureness(text: str) -> float:
     """Estimate how sure a reply sounds, where the provider gives no probabilities."""
     words = max(20, len(text.split()))
     per_hundred = 100 / words
@@ -62,7 +62,7 @@ def read_reply(text: str) -> float:
     return min(1.0, max(0.0, START - cost * min(1.0, per_hundred)))
 
 
-def doubt_bar(*, memories: int, density: float) -> float:
+def doubt_threshold(*, memories: int, density: float) -> float:
     """The doubt from which the agent thinks again: the more it knows, the less it is bothered."""
     return LOWEST_BAR + BAR_SPAN * (min(1.0, memories / FULL_MEMORY) + density) / 2
 

@@ -13,7 +13,7 @@ from festinger.llm.model import MessageRole, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.memory.confidence import Weight
 from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 IDENTITY_TOKENS, GOAL_TOKENS, CORRECTION_TOKENS, ANSWER_TOKENS = 500, 200, 300, 4000
 ANSWER_SHARE = 0.25
@@ -42,33 +42,35 @@ class ContextParts:
     notes: str
 
 
-def draw_identity(memories: Iterable[tuple[str, Weight, float]], chance: random.Random) -> list[str]:
+def sample_identity_memories(memories: Iterable[tuple[str, Weight, float]], chance: random.Random) -> list[str]:
     """Draw which of the heaviest memories are present, each by its weight and its relevance, within the budget."""
     drawn = [
         text for text, weight, relevance in memories if weight.observe(chance) * (0.5 + 0.5 * relevance) > IDENTITY_BAR
     ]
-    return list(_fit(drawn, IDENTITY_TOKENS))
+    return list(_texts_within_budget(drawn, IDENTITY_TOKENS))
 
 
 def build_context(parts: ContextParts, *, window: int) -> tuple[list[PromptMessage], int]:
     """Build the messages within a window, and count their tokens; the oldest turns leave first, the message never."""
-    corrections = list(_fit(parts.corrections[:MOST_CORRECTIONS], CORRECTION_TOKENS))
+    corrections = list(_texts_within_budget(parts.corrections[:MOST_CORRECTIONS], CORRECTION_TOKENS))
     lived = parts.identity or parts.goals or parts.history or parts.notes
     sections = [
-        _section("Boundaries, which always hold:", parts.boundaries) or ("" if lived else BORN),
-        _section("What weighs most with you:", parts.identity),
-        _section("What the person wants to reach, and you help with:", list(_fit(parts.goals, GOAL_TOKENS))),
-        _section("What you learned from mistakes:", corrections),
+        _format_section("Boundaries, which always hold:", parts.boundaries) or ("" if lived else BORN),
+        _format_section("What weighs most with you:", parts.identity),
+        _format_section(
+            "What the person wants to reach, and you help with:", list(_texts_within_budget(parts.goals, GOAL_TOKENS))
+        ),
+        _format_section("What you learned from mistakes:", corrections),
         "\n".join(line for line in parts.about if line),
     ]
     more = "\n\n".join(section for section in sections if section)
     system = load_prompt("festinger.agent", "system").message(MessageRole.SYSTEM, name=parts.name, more=more)
     last = PromptMessage(role=MessageRole.USER, text="\n\n".join(filter(None, (parts.notes, parts.message))))
-    used = count_tokens(system.text) + count_tokens(last.text)
+    used = estimate_tokens(system.text) + estimate_tokens(last.text)
     room = window - used - min(ANSWER_TOKENS, int(ANSWER_SHARE * window))
     kept: list[PromptMessage] = []
     for turn in reversed([turn for turn in parts.history if turn.role in ROLES]):
-        cost = count_tokens(turn.content)
+        cost = estimate_tokens(turn.content)
         if cost > room:
             break
         room -= cost
@@ -77,14 +79,14 @@ def build_context(parts: ContextParts, *, window: int) -> tuple[list[PromptMessa
     return [system, *reversed(kept), last], used
 
 
-def _section(title: str, lines: Sequence[str]) -> str:
+def _format_section(title: str, lines: Sequence[str]) -> str:
     return "\n".join([title, *(f"- {line}" for line in lines)]) if lines else ""
 
 
-def _fit(texts: Iterable[str], tokens: int) -> Iterator[str]:
+def _texts_within_budget(texts: Iterable[str], tokens: int) -> Iterator[str]:
     """Keep whole texts within the budget."""
     for text in texts:
-        tokens -= count_tokens(text)
+        tokens -= estimate_tokens(text)
         if tokens < 0:
             return
         yield text

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from festinger.agent.attention import StimulusSource, Vector
 from festinger.agent.confidence import EscalationReason, is_complex
-from festinger.agent.goals import GoalStep, Q
+from festinger.agent.goals import GoalChange, Q
 from festinger.agent.reminders import Reminder
 from festinger.agent.tools import AgentTool, OnText
 from festinger.ids import AgentId, Scope, SpaceId
@@ -28,7 +28,7 @@ ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notes:
+class RecollectedNotes:
     """What is remembered about a message, as a block."""
 
     text: str = ""
@@ -43,7 +43,7 @@ class AgentDeps:
     memory: MemoryDeps
     chance: random.Random
     model: ChooseModel
-    recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[Notes]]
+    recollect: Callable[[Scope, str, Collection[UUID]], Awaitable[RecollectedNotes]]
     """What is remembered about a message, without some memories."""
     observe_reply: Callable[[Scope, UUID, str, str], Awaitable[None]]
     """Infers what became of the notes of a recall, from the message and the reply."""
@@ -79,7 +79,7 @@ class HearResult:
     """A message that was taken in, what was learned from it, and the goals that it set or settled."""
 
     learned: Sequence[Learned]
-    goals: Sequence[GoalStep]
+    goals: Sequence[GoalChange]
     due: Sequence[Reminder]
     """Reminders to tell before the answer."""
     reminders: Sequence[Reminder]
@@ -151,7 +151,7 @@ class AgentCycle:
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
 
-    def change_mind(self, answer: str) -> None:
+    def append_second_thought(self, answer: str) -> None:
         self.add(SECOND_THOUGHT + answer)
 
     def add(self, text: str) -> None:
@@ -159,14 +159,14 @@ class AgentCycle:
         self.tell(text)
 
 
-def measure_knowing(cycle: AgentCycle) -> float | None:
+def measure_memory_evidence(cycle: AgentCycle) -> float | None:
     """How well memory knows what is asked; none where nothing is asked, 0 where nothing was found."""
     if cycle.notes:
         return min(1.0, cycle.evidence)
     return 0.0 if "?" in cycle.message else None
 
 
-def find_doubts(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[EscalationReason]:
+def find_escalation_reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[EscalationReason]:
     assert cycle.confidence is not None
     found = {
         EscalationReason.DOUBT: 1.0 - cycle.confidence >= bar,
@@ -177,7 +177,7 @@ def find_doubts(cycle: AgentCycle, *, bar: float, unknown: bool) -> list[Escalat
     return [reason for reason, applies in found.items() if applies]
 
 
-def answer_from_memory(message: str, notes: str, *, has_learned: bool) -> str:
+def format_notes_as_answer(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
     asks, lines = is_question(message), [line for line in notes.splitlines() if line.startswith("- ")]
     if has_learned and not (asks and lines):
@@ -193,6 +193,6 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
     return [dict(row) for row in rows]
 
 
-async def list_agents(store: Store, space: SpaceId) -> list[AgentId]:
+async def list_active_agents(store: Store, space: SpaceId) -> list[AgentId]:
     """The agents of a space that thought or remind of something."""
     return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]

@@ -24,10 +24,10 @@ from festinger.memory.learn.result import Learned, build_refused_error
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory, Status, memory_from_row
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.words import FUNCTION_WORDS, split_into_sentences
 
-Q = queries_of("festinger.agent")
+Q = load_queries("festinger.agent")
 
 TAG = "goal"
 SETTLED = "settled"
@@ -75,7 +75,7 @@ class GoalState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoalStep:
+class GoalChange:
     """A goal that was set, settled or reopened, and the change that undoes it."""
 
     memory: Memory
@@ -88,20 +88,20 @@ def states_goal(sentence: str) -> bool:
     return _AIM.match(sentence) is not None
 
 
-def settles(sentence: str, goal: str) -> GoalState | None:
+def detect_goal_state(sentence: str, goal: str) -> GoalState | None:
     """How a sentence of a person settles a goal; none if it is about something else, or not over yet."""
     if sentence.endswith("?"):
         return None
     state = GoalState.DROPPED if _GIVEN_UP.search(sentence) else None
     if state is None and _REACHED.search(sentence) and not _NOT_YET.search(sentence):
         state = GoalState.ACHIEVED
-    return state if shares_words(goal, sentence) else None
+    return state if shares_half_the_words(goal, sentence) else None
 
 
-def shares_words(wanted: str, said: str) -> bool:
+def shares_half_the_words(wanted: str, said: str) -> bool:
     """Whether someone who says this speaks of what is wanted: at least half of its words are in it, in some form."""
     words, others = _words(wanted), _words(said)
-    shared = sum(any(_is_alike(word, other) for other in others) for word in words)
+    shared = sum(any(_is_same_stem(word, other) for other in others) for word in words)
     return shared / len(words) >= SHARED_WORDS if words else wanted.casefold() in said.casefold()
 
 
@@ -110,19 +110,19 @@ def _words(text: str) -> set[str]:
     return words - FUNCTION_WORDS - _NOT_OF_A_GOAL
 
 
-def _is_alike(one: str, other: str) -> bool:
+def _is_same_stem(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     return short == long or (len(short) >= STEM - 1 and long.startswith(short[:STEM]))
 
 
-async def notice_goals(
+async def set_and_settle_goals(
     deps: MemoryDeps, scope: Scope, text: str, learned: Sequence[Learned], goals: Sequence[Memory]
-) -> list[GoalStep]:
+) -> list[GoalChange]:
     """Set and settle the goals that a person's message speaks of."""
     sentences, by = split_into_sentences(text), str(scope.session)
-    steps: list[GoalStep] = []
+    steps: list[GoalChange] = []
     for sentence in sentences:
-        settled = [(goal, state) for goal in goals if (state := settles(sentence, goal.content)) is not None]
+        settled = [(goal, state) for goal in goals if (state := detect_goal_state(sentence, goal.content)) is not None]
         with suppress(BadInput, NotFound, Refused):  # what cannot be kept as a goal is answered all the same
             steps += [
                 await settle_goal(deps, scope, goal.id, state, evidence=sentence, by=by) for goal, state in settled
@@ -133,7 +133,7 @@ async def notice_goals(
     return [step for step in steps if step.change is not None]
 
 
-async def add_goal(deps: MemoryDeps, scope: Scope, text: str, *, by: str) -> GoalStep:
+async def add_goal(deps: MemoryDeps, scope: Scope, text: str, *, by: str) -> GoalChange:
     """Learn a person's goal. Raises `BadInput`, `Refused`."""
     text = text.strip(" .!")
     if not 0 < len(text) <= LONGEST_GOAL:
@@ -142,41 +142,41 @@ async def add_goal(deps: MemoryDeps, scope: Scope, text: str, *, by: str) -> Goa
     if learned.memory is None:
         raise build_refused_error(learned)
     marked = await _mark(deps, learned.memory, by=by)
-    return GoalStep(memory=marked.memory, state=GoalState.OPEN, change=marked.change or learned.change)
+    return GoalChange(memory=marked.memory, state=GoalState.OPEN, change=marked.change or learned.change)
 
 
-async def _mark(deps: MemoryDeps, memory: Memory, *, by: str) -> GoalStep:
+async def _mark(deps: MemoryDeps, memory: Memory, *, by: str) -> GoalChange:
     async with deps.store.transaction() as transaction:
         new, change = await annotate(
             deps, transaction, memory.space_id, memory.id, by=by, reason="A goal.", tags=sorted({*memory.tags, TAG})
         )
-    return GoalStep(memory=new, state=GoalState.OPEN, change=change)
+    return GoalChange(memory=new, state=GoalState.OPEN, change=change)
 
 
 async def settle_goal(
     deps: MemoryDeps, scope: Scope, goal: UUID, state: GoalState, *, evidence: str = "", by: str
-) -> GoalStep:
+) -> GoalChange:
     """Settle an open goal: it was reached, or it is dropped. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
-        old = await _lock_goal(transaction, scope, goal)
+        old = await _lock_and_require_goal(transaction, scope, goal)
         if old.status is not Status.ACTIVE:
-            return GoalStep(memory=old, state=state, change=None)
+            return GoalChange(memory=old, state=state, change=None)
         settled = {"state": state.value, "at": deps.clock().isoformat(), "evidence": evidence[:LONGEST_GOAL]}
         noted, _ = await annotate(deps, transaction, scope.space, old.id, by=by, metadata={SETTLED: settled})
         reason = f"The goal is {state.value}{': ' + evidence if evidence else '.'}"
         done = await archive_in_transaction(deps, transaction, noted, by=by, reason=reason[:LONGEST_GOAL])
-    return GoalStep(memory=done.memory, state=state, change=done.change)
+    return GoalChange(memory=done.memory, state=state, change=done.change)
 
 
-async def reopen_goal(deps: MemoryDeps, scope: Scope, goal: UUID, *, by: str) -> GoalStep:
+async def reopen_goal(deps: MemoryDeps, scope: Scope, goal: UUID, *, by: str) -> GoalChange:
     """Pursue a settled goal again. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
-        await _lock_goal(transaction, scope, goal)
+        await _lock_and_require_goal(transaction, scope, goal)
     done = await restore(deps, scope.space, goal, by=by, reason="The goal is open again.")
-    return GoalStep(memory=done.memory, state=GoalState.OPEN, change=done.change)
+    return GoalChange(memory=done.memory, state=GoalState.OPEN, change=done.change)
 
 
-async def _lock_goal(transaction: Transaction, scope: Scope, goal: UUID) -> Memory:
+async def _lock_and_require_goal(transaction: Transaction, scope: Scope, goal: UUID) -> Memory:
     found = await lock_memory(transaction, scope.space, goal)
     if TAG not in found.tags or found.agent_id not in (None, scope.agent):
         raise NotFound(f"There is no goal `{goal}`.")

@@ -23,7 +23,7 @@ JUMP = 2.0
 Weighted = Sequence[tuple[Vector, float]]
 
 
-def blend_layers(values: Weighted, goals: Weighted, rest: Weighted) -> Vector | None:
+def blend_usual_vector(values: Weighted, goals: Weighted, rest: Weighted) -> Vector | None:
     """What usually matters: the mean of each layer by weight, blended; none without memories."""
     layers = [(each, share) for each, share in ((values, VALUE_SHARE), (goals, GOAL_SHARE), (rest, REST_SHARE)) if each]
     if not layers:
@@ -32,7 +32,7 @@ def blend_layers(values: Weighted, goals: Weighted, rest: Weighted) -> Vector | 
     return _unit(np.average(means, axis=0, weights=[share for _, share in layers]))
 
 
-def blend_attention(recent: Sequence[Vector]) -> Vector | None:
+def blend_recent_vectors(recent: Sequence[Vector]) -> Vector | None:
     """What is attended to: the last vectors, newest last, each step back weighing less."""
     last = recent[-FELT:]
     return (
@@ -40,12 +40,12 @@ def blend_attention(recent: Sequence[Vector]) -> Vector | None:
     )
 
 
-def measure_gut(attention: Vector | None, usual: Vector | None) -> float | None:
+def measure_gut_distance(attention: Vector | None, usual: Vector | None) -> float | None:
     """How far attention is from what usually matters, from 0 to 1; none where either is not known."""
     return None if attention is None or usual is None else float(np.linalg.norm(attention - usual)) / 2
 
 
-def deviations(distance: float | None, before: Sequence[float]) -> float:
+def distance_z_score(distance: float | None, before: Sequence[float]) -> float:
     """By how many deviations a distance differs from those before; 0 while there are too few. Positive is farther."""
     if distance is None or len(before) < FEWEST:
         return 0.0
@@ -53,14 +53,14 @@ def deviations(distance: float | None, before: Sequence[float]) -> float:
     return (distance - fmean(before)) / spread if spread > 0 else 0.0
 
 
-def measure_charge(moved: float) -> float:
+def charge_of_deviation(moved: float) -> float:
     """The charge of a distance that is so many deviations off, from 0 to 1."""
     return min(1.0, abs(moved) / JUMP)
 
 
 def describe_gut(moved: float) -> str:
     """The line that the model reads; empty where nothing is notable."""
-    if measure_charge(moved) < NOTABLE:
+    if charge_of_deviation(moved) < NOTABLE:
         return ""
     return f"Your gut: this is {'farther from' if moved > 0 else 'nearer to'} what usually matters to you than most of what you talk about."
 

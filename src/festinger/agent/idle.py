@@ -18,7 +18,7 @@ from uuid import UUID
 
 import numpy as np
 
-from festinger.agent.attention import Vector, nearness
+from festinger.agent.attention import Vector, nearest_similarity
 from festinger.agent.goals import Q
 from festinger.ids import Scope, SessionId
 from festinger.llm.prompts import load_prompt
@@ -57,7 +57,7 @@ REFLECTS_WITHIN = timedelta(days=7)
 REFLECTION = "The person reached this goal. What helped, or what would be worth doing otherwise with the next one?"
 
 
-class ThoughtChannel(StrEnum):
+class ThoughtReason(StrEnum):
     GOAL = "goal"
     VALUE = "value"
     CONNECTION = "connection"
@@ -77,7 +77,7 @@ class IdleCandidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selves:
+class GoalAndValueVectors:
     """Vectors of what an agent is: its goals and its values."""
 
     goals: Sequence[Vector] = ()
@@ -100,7 +100,7 @@ class IdlePick:
     """What came up, with what it led to, and why it is thought about."""
 
     candidate: IdleCandidate
-    channel: ThoughtChannel
+    channel: ThoughtReason
     other: IdleCandidate | None = None
     loser: IdleCandidate | None = None
     question: str = ""
@@ -121,14 +121,14 @@ class IdlePick:
 
 
 QUESTIONS = {
-    ThoughtChannel.GOAL: "It bears on a goal of the person. What would be a next step, or what should they not overlook?",
-    ThoughtChannel.VALUE: "It bears on what matters to the person. Does anything in it speak for or against that?",
-    ThoughtChannel.CONNECTION: "These two notes were never thought of together. Does one throw light on the other?",
-    ThoughtChannel.GUT: "The person said this, and it is unusual for them. What may be behind it, or what would help?",
+    ThoughtReason.GOAL: "It bears on a goal of the person. What would be a next step, or what should they not overlook?",
+    ThoughtReason.VALUE: "It bears on what matters to the person. Does anything in it speak for or against that?",
+    ThoughtReason.CONNECTION: "These two notes were never thought of together. Does one throw light on the other?",
+    ThoughtReason.GUT: "The person said this, and it is unusual for them. What may be behind it, or what would help?",
 }
 
 
-def may_think(history: IdleHistory, *, now: datetime) -> bool:
+def is_time_to_think(history: IdleHistory, *, now: datetime) -> bool:
     """Whether it is time for a thought: there was a conversation, it is over, and it was not thought too often since."""
     if history.last_word is None or not SILENCE <= now - history.last_word < LONGEST_ALONE:
         return False
@@ -136,19 +136,23 @@ def may_think(history: IdleHistory, *, now: datetime) -> bool:
     return is_rested and history.in_hour < MOST_AN_HOUR and history.alone < MOST_ALONE
 
 
-def appeal(candidate: IdleCandidate, *, now: datetime, recent: Sequence[Vector], selves: Selves) -> float:
+def score_idle_candidate(
+    candidate: IdleCandidate, *, now: datetime, recent: Sequence[Vector], selves: GoalAndValueVectors
+) -> float:
     """How strongly a memory asks to be thought about, from 0 to 1."""
     days = max(0.0, (now - candidate.touched) / timedelta(days=1))
     neglect = (1.0 - math.exp(-days / FORGOTTEN_DAYS)) * min(1.0, candidate.weight.center / HEAVY)
     return (
         NEGLECT_SHARE * neglect
         + TENSION_SHARE * candidate.is_tense
-        + DISTANCE_SHARE * (1.0 - nearness(candidate.vector, recent))
-        + SELF_SHARE * nearness(candidate.vector, [*selves.goals, *selves.values])
+        + DISTANCE_SHARE * (1.0 - nearest_similarity(candidate.vector, recent))
+        + SELF_SHARE * nearest_similarity(candidate.vector, [*selves.goals, *selves.values])
     )
 
 
-def pick_two(appeals: Sequence[float], chance: random.Random, *, temperature: float = TEMPERATURE) -> tuple[int, int]:
+def draw_two_indexes(
+    appeals: Sequence[float], chance: random.Random, *, temperature: float = TEMPERATURE
+) -> tuple[int, int]:
     """Draw what comes up and what comes second, by appeal; the same where there is only one."""
     weights = [math.exp(each / temperature) for each in appeals]
     first = chance.choices(range(len(weights)), weights)[0]
@@ -159,23 +163,25 @@ def pick_two(appeals: Sequence[float], chance: random.Random, *, temperature: fl
     )[0]
 
 
-def choose_channel(candidate: IdleCandidate, pool: Sequence[IdleCandidate], selves: Selves) -> ThoughtChannel:
+def choose_thought_reason(
+    candidate: IdleCandidate, pool: Sequence[IdleCandidate], selves: GoalAndValueVectors
+) -> ThoughtReason:
     """Why a memory is thought about: what it is nearer to than most of the pool; far from all, it is to be connected."""
     goal, value = (_rank(candidate, pool, those) for those in (selves.goals, selves.values))
     if goal >= NEAR or (goal >= FAR and goal >= value):
-        return ThoughtChannel.GOAL
-    return ThoughtChannel.VALUE if value >= FAR else ThoughtChannel.CONNECTION
+        return ThoughtReason.GOAL
+    return ThoughtReason.VALUE if value >= FAR else ThoughtReason.CONNECTION
 
 
 def _rank(candidate: IdleCandidate, pool: Sequence[IdleCandidate], those: Sequence[Vector]) -> float:
     """The share of the pool that is farther from those than the candidate; -1 where there are none."""
     if not those or candidate.vector is None:
         return -1.0
-    own = nearness(candidate.vector, those)
-    return sum(nearness(each.vector, those) < own for each in pool) / len(pool)
+    own = nearest_similarity(candidate.vector, those)
+    return sum(nearest_similarity(each.vector, those) < own for each in pool) / len(pool)
 
 
-def find_ruts(picks: Sequence[Vector], *, bar: float) -> list[Vector]:
+def find_repetitive_topic_vectors(picks: Sequence[Vector], *, bar: float) -> list[Vector]:
     """The middles of ruts among the last picks, oldest first, that are barred still."""
     found = []
     for end in range(max(RUT_PICKS, len(picks) - BARRED_PICKS + 1), len(picks) + 1):
@@ -191,7 +197,7 @@ def pick_memory(
     *,
     before: Sequence[Vector],
     loser: UUID | None,
-    selves: Selves,
+    selves: GoalAndValueVectors,
     now: datetime,
     chance: random.Random,
 ) -> tuple[IdleCandidate, IdleCandidate | None]:
@@ -202,14 +208,14 @@ def pick_memory(
     vectors = [each.vector for each in pool if each.vector is not None]
     alike = [float(one @ other) for one, other in combinations(vectors[: POOL // 4], 2)]
     bar = float(np.quantile(alike, RUT)) if alike else math.inf
-    ruts = find_ruts(before, bar=bar)
-    free = [each for each in pool if not ruts or nearness(each.vector, ruts) < bar] or list(pool)
-    appeals = [appeal(each, now=now, recent=before[-RUT_PICKS:], selves=selves) for each in free]
-    first, second = pick_two(appeals, chance, temperature=TEMPERATURE * (2 if ruts else 1))
+    ruts = find_repetitive_topic_vectors(before, bar=bar)
+    free = [each for each in pool if not ruts or nearest_similarity(each.vector, ruts) < bar] or list(pool)
+    appeals = [score_idle_candidate(each, now=now, recent=before[-RUT_PICKS:], selves=selves) for each in free]
+    first, second = draw_two_indexes(appeals, chance, temperature=TEMPERATURE * (2 if ruts else 1))
     return free[first], free[second] if second != first else None
 
 
-def is_nothing(text: str) -> bool:
+def is_empty_thought(text: str) -> bool:
     """Whether a model had no thought."""
     return not text or text.strip(" .!*`").upper() == NOTHING
 
@@ -221,48 +227,52 @@ async def load_idle_history(deps: MemoryDeps, scope: Scope) -> IdleHistory:
     return IdleHistory(**row)
 
 
-def _who(deps: MemoryDeps, scope: Scope) -> dict[str, Any]:
+def _agent_parameters(deps: MemoryDeps, scope: Scope) -> dict[str, Any]:
     embedder = deps.embedder()
     return {"space": scope.space, "agent": scope.agent, "model": embedder.name if embedder else ""}
 
 
-async def load_pool(deps: MemoryDeps, scope: Scope, chance: random.Random) -> list[IdleCandidate]:
+async def sample_idle_candidates(deps: MemoryDeps, scope: Scope, chance: random.Random) -> list[IdleCandidate]:
     """Memories at random places of an agent's life."""
     places = [chance.random() for _ in range(POOL)]
-    return list(map(_candidate, await deps.store.all(Q["idle_pool"], places=places, **_who(deps, scope))))
+    return list(
+        map(_row_to_candidate, await deps.store.all(Q["idle_pool"], places=places, **_agent_parameters(deps, scope)))
+    )
 
 
 async def find_reached_goal(deps: MemoryDeps, scope: Scope) -> IdlePick | None:
     """A goal that was reached lately and not thought about since."""
     since = deps.clock() - REFLECTS_WITHIN
     row = await deps.store.maybe(Q["goal_to_reflect_on"], space=scope.space, agent=scope.agent, since=since)
-    return IdlePick(candidate=_candidate(row), channel=ThoughtChannel.GOAL, question=REFLECTION) if row else None
+    return IdlePick(candidate=_row_to_candidate(row), channel=ThoughtReason.GOAL, question=REFLECTION) if row else None
 
 
-async def come_upon(deps: MemoryDeps, scope: Scope, selves: Selves, chance: random.Random) -> IdlePick | None:
+async def pick_idle_memory(
+    deps: MemoryDeps, scope: Scope, selves: GoalAndValueVectors, chance: random.Random
+) -> IdlePick | None:
     """Come upon a memory; none where there are too few."""
-    pool = await load_pool(deps, scope, chance)
-    picks = await deps.store.all(Q["last_picks"], limit=RUT_PICKS + BARRED_PICKS, **_who(deps, scope))
+    pool = await sample_idle_candidates(deps, scope, chance)
+    picks = await deps.store.all(Q["last_picks"], limit=RUT_PICKS + BARRED_PICKS, **_agent_parameters(deps, scope))
     last = list(reversed(picks))
     if len(pool) < 2:
         return None
-    before = [each for row in last if (each := _vector(row)) is not None]
+    before = [each for row in last if (each := _vector_from_row(row)) is not None]
     loser = last[-1]["loser_id"] if last else None
     now = deps.clock()
     picked, second = pick_memory(pool, before=before, loser=loser, selves=selves, now=now, chance=chance)
-    channel = choose_channel(picked, pool, selves)
-    if channel is ThoughtChannel.CONNECTION:
+    channel = choose_thought_reason(picked, pool, selves)
+    if channel is ThoughtReason.CONNECTION:
         apart = sorted((each for each in pool if each.id != picked.id), key=lambda each: _cosine(picked, each))
         other: IdleCandidate | None = chance.choice(apart[: math.ceil(len(apart) / 2)])
     else:
         row = await deps.store.maybe(
             Q["reached"], space=scope.space, agent=scope.agent, memory=picked.id, full=FULL_LINK, damping=SECOND_HOP
         )
-        other = _candidate(row) if row else None
+        other = _row_to_candidate(row) if row else None
     return IdlePick(candidate=picked, channel=channel, other=other, loser=second)
 
 
-def _candidate(row: Mapping[str, Any]) -> IdleCandidate:
+def _row_to_candidate(row: Mapping[str, Any]) -> IdleCandidate:
     weight = Weight(alpha=row["weight_alpha"], beta=row["weight_beta"])
     return IdleCandidate(
         id=row["id"],
@@ -270,20 +280,20 @@ def _candidate(row: Mapping[str, Any]) -> IdleCandidate:
         weight=weight,
         touched=row["touched"],
         is_tense=weight.is_contested or row["kind"] == Kind.TENSION,
-        vector=_vector(row),
+        vector=_vector_from_row(row),
     )
 
 
-def _vector(row: Mapping[str, Any]) -> Vector | None:
+def _vector_from_row(row: Mapping[str, Any]) -> Vector | None:
     kept = row["embedding"]
     return None if kept is None else np.asarray(kept.to_numpy(), dtype=np.float32)
 
 
 def _cosine(one: IdleCandidate, other: IdleCandidate) -> float:
-    return nearness(one.vector, [] if other.vector is None else [other.vector])
+    return nearest_similarity(one.vector, [] if other.vector is None else [other.vector])
 
 
-async def record_thought(deps: MemoryDeps, scope: Scope, id_: UUID, pick: IdlePick, text: str) -> None:
+async def save_thought(deps: MemoryDeps, scope: Scope, id_: UUID, pick: IdlePick, text: str) -> None:
     """Keep a thought: its words as a turn, and what it was about. What is thought is never learned."""
     if text:
         await append_turn(deps, scope, TurnRole.THOUGHT, text, turn_id=id_)
@@ -308,7 +318,7 @@ async def tell_thought(deps: MemoryDeps, scope: Scope) -> tuple[UUID, str] | Non
     waiting = await load_thoughts(deps, scope, limit=MOST_ALONE, untold=True)
     if not waiting:
         return None
-    chosen = min(waiting, key=lambda each: each["channel"] != ThoughtChannel.GOAL)
+    chosen = min(waiting, key=lambda each: each["channel"] != ThoughtReason.GOAL)
     await deps.store.run(Q["mark_told"], space=scope.space, id=chosen["id"], now=deps.clock())
     text = f"Meanwhile I thought: {chosen['content']}"
     await append_turn(deps, scope, TurnRole.ASSISTANT, text)

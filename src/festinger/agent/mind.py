@@ -26,83 +26,92 @@ from festinger.agent.actions import (
     UNSURE,
     ActionVerdict,
     call_key,
-    describe_call,
+    format_permission_request,
     is_asked_for,
     is_yes,
     judge_action,
 )
 from festinger.agent.attention import (
     INNER,
+    AttentionResult,
     Stimulus,
     StimulusSource,
     Vector,
-    Winner,
     choose_winner,
-    nearness,
-    report_state,
+    describe_attention,
+    nearest_similarity,
     shift_attention,
 )
 from festinger.agent.confidence import (
     FULL_MEMORY,
     EscalationReason,
     combine_confidence,
-    doubt_bar,
+    doubt_threshold,
+    estimate_reply_sureness,
     needs_system2,
-    read_reply,
 )
-from festinger.agent.context import HEAVIEST, MOST_GOALS, ContextParts, build_context, draw_identity
+from festinger.agent.context import HEAVIEST, MOST_GOALS, ContextParts, build_context, sample_identity_memories
 from festinger.agent.cycle import (
     AgentCycle,
     AgentDeps,
     HearResult,
     System2Answer,
-    answer_from_memory,
-    find_doubts,
-    measure_knowing,
+    find_escalation_reasons,
+    format_notes_as_answer,
+    measure_memory_evidence,
 )
-from festinger.agent.goals import list_open, notice_goals
-from festinger.agent.gut import FELT, JUMP, KEPT, blend_attention, blend_layers, describe_gut, deviations, measure_gut
+from festinger.agent.goals import list_open, set_and_settle_goals
+from festinger.agent.gut import (
+    FELT,
+    JUMP,
+    KEPT,
+    blend_recent_vectors,
+    blend_usual_vector,
+    describe_gut,
+    distance_z_score,
+    measure_gut_distance,
+)
 from festinger.agent.idle import (
     MOST_WAITING,
+    GoalAndValueVectors,
     IdleCandidate,
     IdlePick,
-    Selves,
-    ThoughtChannel,
-    come_upon,
+    ThoughtReason,
     find_reached_goal,
-    is_nothing,
-    load_pool,
-    record_thought,
+    is_empty_thought,
+    pick_idle_memory,
+    sample_idle_candidates,
+    save_thought,
     tell_thought,
 )
-from festinger.agent.reminders import Reminder, notice_reminders, tell_due
-from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, own_tools
+from festinger.agent.reminders import Reminder, deliver_due_reminders, set_requested_reminders
+from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, build_goal_reminder_tools
 from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
-from festinger.llm.model import MessageRole, Model, ModelPurpose, ToolRequest
+from festinger.llm.model import MessageRole, Model, ModelPurpose, ModelToolCall
 from festinger.llm.prompts import load_prompt
 from festinger.memory.confidence import FRESH
 from festinger.memory.episodes.episode import EpisodeState, EpisodeTurn, TurnRole
-from festinger.memory.episodes.lessons import summarise_with_timeout
+from festinger.memory.episodes.lessons import summarize_episode_within
 from festinger.memory.episodes.store import (
     TurnInput,
     append_turn,
     append_turn_in_transaction,
     close_episode,
     list_turns,
-    page_episodes,
+    load_page_of_episodes,
 )
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Kind, Memory
-from festinger.memory.query import load_heaviest
-from festinger.store.queries import queries_of
+from festinger.memory.query import load_brief_sections
+from festinger.store.queries import load_queries
 
 log = structlog.get_logger(room="agent")
 
-Q = queries_of("festinger.agent")
+Q = load_queries("festinger.agent")
 
 IDENTITY_SECTIONS = ("decision", "preference", "rule")
 """Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
@@ -147,16 +156,16 @@ class Agent:
     async def hear(self, text: str) -> HearResult:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
         memory = self.deps.memory
-        due = await tell_due(memory, self.scope)
+        due = await deliver_due_reminders(memory, self.scope)
         turn = (await append_turn(memory, self.scope, TurnRole.USER, text)).turn
         if turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
         learned = await learn_turn(memory, self.scope, PersonTurn(id=turn.turn_id, text=turn.content))
         wanted = await list_open(memory, self.scope)
-        goals = await notice_goals(memory, self.scope, turn.content, learned, wanted)
+        goals = await set_and_settle_goals(memory, self.scope, turn.content, learned, wanted)
         self.goals = None if goals else wanted
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
-        self.reminders = await notice_reminders(memory, self.scope, turn.content)
+        self.reminders = await set_requested_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
         vector = next(iter(await self._embed([text] if _names_subject(text) else [])), None)
         source = StimulusSource.USER
@@ -170,13 +179,13 @@ class Agent:
             return None
         goals = await self._load_vectors(await list_open(memory, self.scope))
         values = await self._load_vectors(await self._load_values())
-        selves = Selves(goals=list(goals.values()), values=list(values.values()))
+        selves = GoalAndValueVectors(goals=list(goals.values()), values=list(values.values()))
         pick = self.unusual or await find_reached_goal(memory, self.scope)
-        pick = pick or await come_upon(memory, self.scope, selves, self.deps.chance)
+        pick = pick or await pick_idle_memory(memory, self.scope, selves, self.deps.chance)
         if pick is None:
             return None
         self.unusual = None
-        is_gut = pick.channel is ThoughtChannel.GUT
+        is_gut = pick.channel is ThoughtReason.GUT
         made = Stimulus(
             id=memory.new_uuid(),
             source=StimulusSource.GUT if is_gut else StimulusSource.IDLE,
@@ -204,7 +213,7 @@ class Agent:
 
     async def _load_values(self) -> list[Memory]:
         """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
-        found = await load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False)
+        found = await load_brief_sections(self.deps.memory, self.scope, limit=HEAVIEST, known=False)
         return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
@@ -219,29 +228,29 @@ class Agent:
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
         # Together they take as long as the slowest of them.
         usual, corrections, heaviest, history, about = await asyncio.gather(
-            self._find_usual(),
+            self._load_usual_vector(),
             self._recollect(cycle),
-            load_heaviest(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
+            load_brief_sections(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
             self._load_history(before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
         self.notes = cycle.notes
-        moved = self._feel(cycle, usual)
+        moved = self._measure_gut_deviation(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
             (each.content, each.weight, near.get(each.id, 1.0))
             for name in IDENTITY_SECTIONS
             for each in heaviest.get(name, ())
         ]
-        tools = self._offer_tools(cycle, history)
+        tools = self._select_tools(cycle, history)
         parts = ContextParts(
             name=self.scope.agent,
             boundaries=[each.content for each in heaviest.get("boundary", ())],
-            identity=draw_identity(weighty, chance),
-            goals=self._pursue(cycle, goals, wanted),
+            identity=sample_identity_memories(weighty, chance),
+            goals=self._choose_goal_lines(cycle, goals, wanted),
             corrections=corrections,
             about=(
-                report_state(winner),
+                describe_attention(winner),
                 describe_gut(moved),
                 *about,
                 load_prompt("festinger.agent", "tools").text.strip() if tools else "",
@@ -264,7 +273,7 @@ class Agent:
         await self._finish(cycle)
         return cycle
 
-    def _offer_tools(self, cycle: AgentCycle, history: Sequence[EpisodeTurn]) -> list[AgentTool]:
+    def _select_tools(self, cycle: AgentCycle, history: Sequence[EpisodeTurn]) -> list[AgentTool]:
         """The tools of a cycle; a thought of its own changes nothing that is remembered."""
         if self.deps.tools is None:
             return []
@@ -272,23 +281,25 @@ class Agent:
             return [each for each in self.deps.tools if each.effect is not ToolEffect.INNER]
         said = [*(turn.content for turn in history if turn.role is TurnRole.USER), cycle.message]
         cycle.wishes = said[-LAST_SAID:]
-        return [*self.deps.tools, *own_tools(self.deps.memory, self.scope, said, noted=self.reminders)]
+        return [*self.deps.tools, *build_goal_reminder_tools(self.deps.memory, self.scope, said, noted=self.reminders)]
 
-    def _pursue(self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]) -> list[str]:
+    def _choose_goal_lines(
+        self, cycle: AgentCycle, goals: Sequence[Memory], vectors: Mapping[UUID, Vector]
+    ) -> list[str]:
         """The open goals nearest to what the agent attends to, without those among the notes.
 
         Where nearness is not known the newer ones come first.
         """
 
         def distance(goal: Memory) -> float:
-            return -nearness(self.attention, [vectors[goal.id]]) if goal.id in vectors else 0.0
+            return -nearest_similarity(self.attention, [vectors[goal.id]]) if goal.id in vectors else 0.0
 
         nearest = sorted(goals, key=distance)[:MOST_GOALS]
         chosen = [goal for goal in nearest if str(goal.id) not in cycle.injected]
         cycle.goals = [each.id for each in chosen]
         return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
 
-    async def _find_usual(self) -> Vector | None:
+    async def _load_usual_vector(self) -> Vector | None:
         """What usually matters to the agent, made anew each day; none without vectors."""
         memory, today = self.deps.memory, self.deps.memory.clock().date()
         key = (self.scope.space, self.scope.agent)
@@ -296,20 +307,23 @@ class Agent:
             values, goals = await self._load_values(), await list_open(memory, self.scope)
             vectors = await self._load_vectors([*values, *goals])
             # A sample of its own, so that it costs no draw of those that can be repeated.
-            sample = await load_pool(memory, self.scope, random.Random(today.toordinal()))  # noqa: S311
+            sample = await sample_idle_candidates(memory, self.scope, random.Random(today.toordinal()))  # noqa: S311
             held, wanted = (
                 [(vectors[each.id], each.weight.center) for each in those if each.id in vectors]
                 for those in (values, goals)
             )
             rest = [(each.vector, each.weight.center) for each in sample if each.vector is not None]
-            known = self.deps.usual[key] = today, blend_layers(held, wanted, rest)
+            known = self.deps.usual[key] = today, blend_usual_vector(held, wanted, rest)
         return known[1]
 
-    def _feel(self, cycle: AgentCycle, usual: Vector | None) -> float:
+    def _measure_gut_deviation(self, cycle: AgentCycle, usual: Vector | None) -> float:
         """Measure how far a talk is from what usually matters; by how many deviations that is unusual."""
-        if cycle.source in INNER or (distance := measure_gut(blend_attention(self.recent), usual)) is None:
+        if (
+            cycle.source in INNER
+            or (distance := measure_gut_distance(blend_recent_vectors(self.recent), usual)) is None
+        ):
             return 0.0
-        moved = deviations(distance, self.distances)
+        moved = distance_z_score(distance, self.distances)
         cycle.gut = distance
         self.distances = [*self.distances, distance][-KEPT:]
         return moved
@@ -317,7 +331,7 @@ class Agent:
     async def _weigh(self, memories: Sequence[Memory]) -> dict[UUID, float]:
         """How near memories are to what the agent attends to; without those that have no vector."""
         vectors = await self._load_vectors(memories) if self.attention is not None else {}
-        return {id_: nearness(self.attention, [vector]) for id_, vector in vectors.items()}
+        return {id_: nearest_similarity(self.attention, [vector]) for id_, vector in vectors.items()}
 
     async def _load_vectors(self, memories: Sequence[Memory]) -> dict[UUID, Vector]:
         memory, embedder = self.deps.memory, self.deps.memory.embedder()
@@ -327,7 +341,7 @@ class Agent:
         rows = await memory.store.all(Q["vectors_of"], space=self.scope.space, memories=ids, model=embedder.name)
         return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}
 
-    def _begin(self, winner: Winner, tell: OnText) -> AgentCycle:
+    def _begin(self, winner: AttentionResult, tell: OnText) -> AgentCycle:
         stimulus = winner.stimulus
         self.waiting.remove(stimulus)
         for each in self.waiting:
@@ -372,7 +386,7 @@ class Agent:
             cycle.action = "remembered"
             noted = [f"I will remind you: {each}" for each in self.reminders]
             learned = bool(self.learned.get(cycle.winner))
-            cycle.reply = "\n".join(noted) or answer_from_memory(cycle.message, cycle.notes, has_learned=learned)
+            cycle.reply = "\n".join(noted) or format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
             if "\n- " not in cycle.reply:
                 cycle.injected = []  # nobody reads them
             cycle.tell(cycle.reply)
@@ -383,16 +397,16 @@ class Agent:
             cycle.action = "failed"
             cycle.degraded.append("model")
             if cycle.source in INNER:  # it counts, so that a model that is away is not asked all the time
-                await self._keep_thought(cycle)
+                await self._save_idle_thought(cycle)
             await self._record(cycle)
             raise
         if cycle.source not in INNER:  # what nobody hears needs no second asking
-            await self._doubt(cycle, model, tools)
+            await self._reconsider_reply(cycle, model, tools)
 
     async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
         """Ask the model what it says to all that was said; it may call tools before."""
 
-        async def permit(tool: AgentTool, call: ToolRequest, text: str) -> str:
+        async def permit(tool: AgentTool, call: ModelToolCall, text: str) -> str:
             return await self._refuse(cycle, tool, call, text)
 
         said = await answer_with_tools(model, cycle.said, tools, tell, permit=permit, window=self.deps.window())
@@ -404,7 +418,7 @@ class Agent:
         cycle.granted.clear()
         return "\n\n".join(each.text for each in said if each.role is MessageRole.ASSISTANT and each.text)
 
-    async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ToolRequest, text: str) -> str:
+    async def _refuse(self, cycle: AgentCycle, tool: AgentTool, call: ModelToolCall, text: str) -> str:
         """Why a call is refused, given what was said before it; empty if it may be made."""
         if tool.effect is not ToolEffect.NOTHING and (blocked := await self._check_censors(call)):
             return blocked
@@ -413,7 +427,9 @@ class Agent:
         verdict = judge_action(
             tool.effect,
             asked=asked,
-            confidence=combine_confidence(objective=read_reply(text), knowing=measure_knowing(cycle)),
+            confidence=combine_confidence(
+                objective=estimate_reply_sureness(text), knowing=measure_memory_evidence(cycle)
+            ),
             trust=await self.deps.trust(),
         )
         key = call_key(call)
@@ -428,16 +444,16 @@ class Agent:
             return UNSURE
         if f"{ASKED} {key}" not in cycle.tools:
             cycle.tools.append(f"{ASKED} {key}")
-            cycle.asks.append(describe_call(call))
+            cycle.asks.append(format_permission_request(call))
         return NOT_ASKED
 
-    async def _check_censors(self, call: ToolRequest) -> str:
+    async def _check_censors(self, call: ModelToolCall) -> str:
         why = await self.deps.check_tool(self.scope, f"{call.name} {json.dumps(dict(call.arguments), default=str)}")
         return f"Refused: {why}" if why else ""
 
-    async def _doubt(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
+    async def _reconsider_reply(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool]) -> None:
         """Weigh how sure the reply is; ask again or think slowly where doubt is high."""
-        sounds, knowing = read_reply(cycle.reply), measure_knowing(cycle)
+        sounds, knowing = estimate_reply_sureness(cycle.reply), measure_memory_evidence(cycle)
         cycle.confidence = combine_confidence(objective=sounds, knowing=knowing)
         # A plain reply is not asked again only because nothing was remembered.
         if sounds >= SOUNDS_SURE:
@@ -447,27 +463,27 @@ class Agent:
                 Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
             )
         )
-        bar = doubt_bar(memories=memories, density=cycle.evidence)
+        bar = doubt_threshold(memories=memories, density=cycle.evidence)
         if 1.0 - cycle.confidence < bar:
             return
         try:
             cycle.said.append(load_prompt("festinger.agent", "again").message(doubt=cycle.reply[:200]))
             again = await self._ask(cycle, model, tools, lambda _text: None)
             cycle.retried = True
-            confidence = combine_confidence(objective=read_reply(again), knowing=knowing)
+            confidence = combine_confidence(objective=estimate_reply_sureness(again), knowing=knowing)
             if confidence > cycle.confidence:
                 cycle.confidence = confidence
-                cycle.change_mind(again)
-            reasons = find_doubts(cycle, bar=bar, unknown=knowing == 0.0)
+                cycle.append_second_thought(again)
+            reasons = find_escalation_reasons(cycle, bar=bar, unknown=knowing == 0.0)
             cycle.triggers = [reason.value for reason in reasons]
             if needs_system2(reasons):
-                await self._think_slowly(cycle, reasons)
+                await self._ask_system2_model(cycle, reasons)
         except FestingerError as error:
             # The first answer stands.
             cycle.degraded.append("second thought")
             log.warning("no second thought", why=error.message)
 
-    async def _think_slowly(self, cycle: AgentCycle, reasons: Sequence[EscalationReason]) -> None:
+    async def _ask_system2_model(self, cycle: AgentCycle, reasons: Sequence[EscalationReason]) -> None:
         model = await self.deps.model(ModelPurpose.SYSTEM2, self.scope)
         if model is None:
             return
@@ -476,7 +492,7 @@ class Agent:
         )
         thought = (await model.answer([asked], System2Answer)).value
         cycle.escalated = True
-        cycle.change_mind(thought.answer)
+        cycle.append_second_thought(thought.answer)
         if (lesson := thought.correction) is not None:
             text = f"When {lesson.trigger}: {lesson.correction}"
             request = LearnRequest(text=text, kind=Kind.CORRECTION, origin=Origin.MODEL, source=f"agent:{model.name}")
@@ -487,7 +503,7 @@ class Agent:
         shown = [MemoryId(UUID(each)) for each in cycle.injected if " " not in each]
         try:
             if cycle.source in INNER:
-                await self._keep_thought(cycle)
+                await self._save_idle_thought(cycle)
             await asyncio.gather(self._record(cycle, surfaced=shown), self._observe(cycle, shown))
         except FestingerError as error:
             cycle.degraded.append("record")
@@ -531,22 +547,22 @@ class Agent:
                 session=self.scope.session,
             )
 
-    async def _keep_thought(self, cycle: AgentCycle) -> None:
+    async def _save_idle_thought(self, cycle: AgentCycle) -> None:
         """Keep what was thought as a turn that nobody is told at once, and that is never evidence."""
-        cycle.reply = "" if is_nothing(cycle.reply) else cycle.reply
+        cycle.reply = "" if is_empty_thought(cycle.reply) else cycle.reply
         if cycle.action != "failed":
             cycle.action = "thought" if cycle.reply else "nothing"
         if (pick := self.picks.pop(cycle.winner, None)) is not None:
-            await record_thought(self.deps.memory, self.scope, cycle.winner, pick, cycle.reply)
+            await save_thought(self.deps.memory, self.scope, cycle.winner, pick, cycle.reply)
 
     async def close(self) -> None:
         """End the conversation: its episode is closed and summarized. Idempotent."""
         deps, space = self.deps.memory, self.scope.space
-        for each in await page_episodes(deps, space, session=self.scope.session, state=EpisodeState.OPEN):
+        for each in await load_page_of_episodes(deps, space, session=self.scope.session, state=EpisodeState.OPEN):
             closed = await close_episode(deps, space, each.id)
-            await summarise_with_timeout(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
+            await summarize_episode_within(deps, space, closed.id, seconds=deps.terms(space).episodes.model_wait_s)
 
-    async def recall_last(self, last: Mapping[str, Any]) -> None:
+    async def restore_last_cycle(self, last: Mapping[str, Any]) -> None:
         """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
         if last["session_id"] == self.scope.session or last["was_told"]:
             self.asked = _asked_among(last["tools"])
@@ -555,9 +571,9 @@ class Agent:
         self.distances = [row["gut"] for row in reversed(rows)]
         if last["source"] != StimulusSource.USER or not last["message"] or not self.distances:
             return
-        if abs(deviations(self.distances[-1], self.distances[:-1])) >= JUMP:
+        if abs(distance_z_score(self.distances[-1], self.distances[:-1])) >= JUMP:
             said = IdleCandidate(id=last["winner"], text=last["message"], weight=FRESH, touched=memory.clock())
-            self.unusual = IdlePick(candidate=said, channel=ThoughtChannel.GUT)
+            self.unusual = IdlePick(candidate=said, channel=ThoughtReason.GUT)
 
     async def resume(self) -> None:
         """Attend to what was talked about last in this session."""
@@ -589,7 +605,7 @@ class Agent:
         """The last turns of this session, or those before one of them, oldest first."""
         deps, space = self.deps.memory, self.scope.space
         turns: list[EpisodeTurn] = []
-        for each in await page_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
+        for each in await load_page_of_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
             turns = [*await list_turns(deps.store, space, each.id), *turns]
             if len(turns) > MOST_TURNS:
                 break
@@ -619,7 +635,7 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
         last = await deps.memory.store.maybe(Q["last_cycle"], space=scope.space, agent=scope.agent)
         agent = Agent(deps=deps, scope=scope, cycles=last["n"] if last else 0)
         if last is not None:
-            await agent.recall_last(last)
+            await agent.restore_last_cycle(last)
         await agent.resume()
         try:
             yield agent

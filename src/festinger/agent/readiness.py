@@ -11,9 +11,9 @@ from festinger.consolidation.promote import IDENTITY_LIKE
 from festinger.errors import BadInput
 from festinger.ids import Scope
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.agent")
+Q = load_queries("festinger.agent")
 
 MILESTONES = {
     "memory": "A first memory was formed.",
@@ -29,7 +29,7 @@ MILESTONES = {
 }
 
 
-async def load_readiness(store: Store, scope: Scope) -> list[dict[str, Any]]:
+async def load_milestones(store: Store, scope: Scope) -> list[dict[str, Any]]:
     """The milestones of an agent in their order, each with when it was reached, and when and by whom verified."""
     who: dict[str, Any] = {"space": scope.space, "agent": scope.agent}
     found = await store.one(Q["milestones"], goal_like=GOAL_LIKE, identity_like=IDENTITY_LIKE, **who)
@@ -56,7 +56,7 @@ async def verify_milestone(
     store: Store, scope: Scope, name: str, *, by: str, clock: Clock, verified: bool = True
 ) -> None:
     """Note that a person takes a milestone for reached, or takes that back. Raises `BadInput`."""
-    reached = {each["name"] for each in await load_readiness(store, scope) if each["reached_at"]}
+    reached = {each["name"] for each in await load_milestones(store, scope) if each["reached_at"]}
     if name not in MILESTONES:
         raise BadInput(f"There is no milestone `{name[:40]}`.", hint=f"There are {', '.join(MILESTONES)}.")
     if verified and name not in reached:

@@ -17,12 +17,12 @@ from festinger.ids import Origin, Scope
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import TurnRole
 from festinger.memory.episodes.store import TurnInput, append_turn, append_turn_in_transaction
-from festinger.memory.learn.statement import redact_input
+from festinger.memory.learn.statement import clean_input_text
 from festinger.records import row_mapper
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.words import split_into_sentences
 
-Q = queries_of("festinger.agent")
+Q = load_queries("festinger.agent")
 
 LONGEST_REMINDER = 500
 _ASKED = re.compile(
@@ -52,7 +52,7 @@ class Reminder:
 reminder_from_row = row_mapper(Reminder)
 
 
-def read_reminder(text: str, *, now: datetime) -> tuple[datetime, str]:
+def parse_reminder(text: str, *, now: datetime) -> tuple[datetime, str]:
     """Read when and of what to remind, such as `tomorrow 9:00 call Ada`. Raises `BadInput`."""
     from dateparser.search import search_dates  # takes a third of a second to load
 
@@ -68,7 +68,7 @@ def read_reminder(text: str, *, now: datetime) -> tuple[datetime, str]:
     return due, _LEAD.sub("", spelled.replace(words, " ", 1)).strip(" .!?,")
 
 
-async def notice_reminders(deps: MemoryDeps, scope: Scope, text: str) -> list[Reminder]:
+async def set_requested_reminders(deps: MemoryDeps, scope: Scope, text: str) -> list[Reminder]:
     """Set the reminders that a person's message asks for with a time."""
     made = []
     for asked in filter(None, map(_ASKED.match, split_into_sentences(text))):
@@ -80,8 +80,8 @@ async def notice_reminders(deps: MemoryDeps, scope: Scope, text: str) -> list[Re
 async def add_reminder(deps: MemoryDeps, scope: Scope, text: str, *, when: str = "", origin: Origin) -> Reminder:
     """Keep a reminder; `when` it is due stands in the text unless it is given. Raises `BadInput`."""
     now = deps.clock()
-    due, rest = await asyncio.to_thread(read_reminder, when or text, now=now)
-    what = redact_input(text if when else rest, deps.without_blocks, redact=deps.terms(scope.space).redact).text
+    due, rest = await asyncio.to_thread(parse_reminder, when or text, now=now)
+    what = clean_input_text(text if when else rest, deps.without_blocks, redact=deps.terms(scope.space).redact).text
     if not 0 < len(what) <= LONGEST_REMINDER:
         raise BadInput(f"A reminder has 1 to {LONGEST_REMINDER} characters.", hint="Say of what, in a few words.")
     kept: dict[str, Any] = {
@@ -100,7 +100,7 @@ async def list_reminders(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
     return list(map(reminder_from_row, rows))
 
 
-async def tell_due(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
+async def deliver_due_reminders(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
     """Tell the reminders that are due: each becomes a turn of the agent and waits no longer."""
     now = deps.clock()
     due = [each for each in await list_reminders(deps, scope) if each.due_at <= now]
@@ -110,7 +110,7 @@ async def tell_due(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
     return due
 
 
-async def announce_due(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
+async def announce_due_reminders(deps: MemoryDeps, scope: Scope) -> list[Reminder]:
     """Bring reminders that are due into the conversation and say so with an event, each once; they wait still.
 
     Whoever talks with the agent next is told.

@@ -21,7 +21,7 @@ class StartFile(BaseModel, extra="forbid"):
     goals: list[str] = []
 
 
-async def learn_start(deps: MemoryDeps, scope: Scope, text: str) -> None:
+async def learn_start_file(deps: MemoryDeps, scope: Scope, text: str) -> None:
     """Learn a start file, in YAML or JSON, as a person's words; what was learned of it before stays as it became."""
     try:
         given = StartFile.model_validate(yaml.safe_load(text))

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal, shares_words
+from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal, shares_half_the_words
 from festinger.agent.reminders import Reminder, add_reminder
 from festinger.errors import FestingerError, NotFound, ProviderRefused, Refused
 from festinger.ids import Origin, Scope
-from festinger.llm.model import MessageRole, Model, PromptMessage, ToolOffer, ToolRequest
+from festinger.llm.model import MessageRole, Model, ModelToolCall, PromptMessage, ToolOffer
 from festinger.memory.deps import MemoryDeps
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 MOST_ROUNDS = 8
 MOST_ALIKE = 3
@@ -49,7 +49,7 @@ class AgentTool(ToolOffer):
     effect: ToolEffect = ToolEffect.IRREVERSIBLE
 
 
-PermitCall = Callable[[AgentTool, ToolRequest, str], Awaitable[str]]
+PermitCall = Callable[[AgentTool, ModelToolCall, str], Awaitable[str]]
 """Says why a call is refused, given what the model said before it; empty if it may be made."""
 
 
@@ -67,7 +67,7 @@ async def answer_with_tools(
     done: list[tuple[str, Mapping[str, Any], str]] = []
     for _ in range(MOST_ROUNDS):
         text = ""
-        calls: tuple[ToolRequest, ...] = ()
+        calls: tuple[ModelToolCall, ...] = ()
         async for chunk in model.chat([*messages, *said], tools):
             text, calls = text + chunk.text, calls + chunk.calls
             on_text(chunk.text)
@@ -81,7 +81,7 @@ async def answer_with_tools(
                 result = SAME_AGAIN
             else:
                 tool = next((each for each in tools if each.name == call.name), None)
-                result = await permit(tool, call, text) if tool is not None else _name_tools(tools, call)
+                result = await permit(tool, call, text) if tool is not None else _format_unknown_tool(tools, call)
                 if tool is not None and not result:
                     result = await _run(tool, call, tokens=min(RESULT_TOKENS, int(window * RESULT_SHARE)))
                 done.append((call.name, call.arguments, result))
@@ -89,11 +89,11 @@ async def answer_with_tools(
     raise ProviderRefused(f"`{model.name}` calls tools without end.", hint="`agent.tools` turns them off.")
 
 
-def _name_tools(tools: Sequence[AgentTool], call: ToolRequest) -> str:
+def _format_unknown_tool(tools: Sequence[AgentTool], call: ModelToolCall) -> str:
     return f"There is no tool `{call.name[:40]}`; there are {', '.join(each.name for each in tools)}."
 
 
-async def _run(tool: AgentTool, call: ToolRequest, *, tokens: int) -> str:
+async def _run(tool: AgentTool, call: ModelToolCall, *, tokens: int) -> str:
     """What a tool returns, at most so many tokens of it; or why it did not."""
     try:
         async with asyncio.timeout(TOOL_SECONDS):
@@ -102,25 +102,25 @@ async def _run(tool: AgentTool, call: ToolRequest, *, tokens: int) -> str:
         return f"{FAILED}`{tool.name}` took longer than {TOOL_SECONDS:g} seconds."
     except FestingerError as error:
         return f"{FAILED}{error.name}: {error.message} {error.hint or ''}".strip()
-    size = count_tokens(result)
+    size = estimate_tokens(result)
     return result if size <= tokens else f"{result[: len(result) * tokens // size]}… (cut)"
 
 
-def own_tools(
+def build_goal_reminder_tools(
     deps: MemoryDeps, scope: Scope, said: Sequence[str], *, noted: Sequence[Reminder] = ()
 ) -> list[AgentTool]:
     """The tools for goals and reminders, which do what the person `said`; reminders may be `noted` already."""
 
     def check_asked(text: str) -> None:
-        if not any(shares_words(text, each) for each in said):
-            raise Refused("The person did not ask for this.", hint="`ask_person` proposes it to them.")
+        if not any(shares_half_the_words(text, each) for each in said):
+            raise Refused("The person did not ask for this.", hint="`propose_to_person` proposes it to them.")
 
     async def goal(given: Mapping[str, Any]) -> str:
         text, state = str(given.get("text", "")), GOAL_STATES.get(given.get("do", ""))
         if state is GoalState.OPEN:
             check_asked(text)
             return f"open: {(await add_goal(deps, scope, text, by=scope.session)).memory.content}"
-        named = next((each for each in await list_open(deps, scope) if shares_words(each.content, text)), None)
+        named = next((each for each in await list_open(deps, scope) if shares_half_the_words(each.content, text)), None)
         if named is None or state is None:
             raise NotFound("No open goal is called so.", hint="`do` is `add`, `achieve` or `drop`.")
         check_asked(named.content)
@@ -136,14 +136,16 @@ def own_tools(
 
     words = "in the person's words"
     return [
-        _tool(
+        _build_inner_tool(
             "goal", "Add, achieve or drop a goal when the person asks for it.", goal, do="add|achieve|drop", text=words
         ),
-        _tool("remind", "Remind the person later, when they ask for it.", remind, when="tomorrow 9:00", text=words),
+        _build_inner_tool(
+            "remind", "Remind the person later, when they ask for it.", remind, when="tomorrow 9:00", text=words
+        ),
     ]
 
 
-def _tool(name: str, description: str, run: RunAgentTool, **arguments: str) -> AgentTool:
+def _build_inner_tool(name: str, description: str, run: RunAgentTool, **arguments: str) -> AgentTool:
     properties = {each: {"type": "string", "description": meaning} for each, meaning in arguments.items()}
     schema = {"type": "object", "properties": properties, "required": list(properties)}
     return AgentTool(name=name, description=description, schema=schema, run=run, effect=ToolEffect.INNER)

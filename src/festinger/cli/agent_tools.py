@@ -32,7 +32,7 @@ OWN_SOURCES = (".py", ".sql", ".md")
 
 
 @cache
-def installed_tools() -> tuple[AgentTool, ...]:
+def load_installed_tools() -> tuple[AgentTool, ...]:
     """The tools of installed packages; one that cannot be loaded is left out."""
     found: list[AgentTool] = []
     for entry in entry_points(group=GROUP):
@@ -44,7 +44,7 @@ def installed_tools() -> tuple[AgentTool, ...]:
 
 
 @cache
-def list_own_files() -> dict[str, Path]:
+def list_docs_and_sources() -> dict[str, Path]:
     """The pages of the docs and the sources of this package by name; nothing else can be named."""
     package = Path(str(files("festinger")))
     docs = next(each for each in (package / "docs", package.parents[1] / "docs") if each.is_dir())
@@ -57,8 +57,8 @@ async def read_own_docs(given: Mapping[str, Any]) -> str:
     """A page of the docs or a source file by its name, or the names of the pages."""
     name = str(given.get("name", ""))
     if not name:
-        return "\n".join(each for each in list_own_files() if not each.startswith("festinger/"))
-    if (path := list_own_files().get(name)) is None:
+        return "\n".join(each for each in list_docs_and_sources() if not each.startswith("festinger/"))
+    if (path := list_docs_and_sources().get(name)) is None:
         raise NotFound("There is no such page.", hint="Without a name the pages are listed.")
     return await asyncio.to_thread(path.read_text, encoding="utf-8")
 
@@ -72,7 +72,7 @@ OWN_DOCS = AgentTool(
 )
 
 
-def memory_tools(app: App, scope: Scope) -> list[AgentTool]:
+def build_agent_tools(app: App, scope: Scope) -> list[AgentTool]:
     """The tools for an agent in a conversation; nothing is opened before one is called."""
     own = [
         AgentTool(
@@ -85,7 +85,7 @@ def memory_tools(app: App, scope: Scope) -> list[AgentTool]:
         for each in TOOLS
         if each.name != "observe"
     ]
-    return [*own, OWN_DOCS, *installed_tools()]
+    return [*own, OWN_DOCS, *load_installed_tools()]
 
 
 async def _run(tool: ToolSpec, app: App, scope: Scope, given: Mapping[str, Any]) -> str:

@@ -49,7 +49,9 @@ async def open_client(
 
     async with context.app(start=StartOptions(providers=embeds)) as app:
         own = build_local_app(app, owner=current_user(), uid=os.getuid(), whole=model)
-        async with open_in_process(own, space=context.space_in(app), agent=context.agent, **speaker) as client:
+        async with open_in_process(
+            own, space=context.resolve_space_option(app), agent=context.agent, **speaker
+        ) as client:
             yield client
 
 
@@ -99,6 +101,6 @@ def assume_utc(value: Any) -> Any:
     return value.replace(tzinfo=UTC) if isinstance(value, datetime) and value.tzinfo is None else value
 
 
-def path_to(*parts: str) -> str:
+def build_api_path(*parts: str) -> str:
     """The path of the admin API with these parts, whatever characters they hold."""
     return "/".join((API, *(quote(each, safe="") for each in parts)))

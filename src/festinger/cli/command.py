@@ -1,7 +1,7 @@
 """Turns an async function into a command.
 
 `command` adds the options that every command has, passes a `CommandContext`, runs the function, and turns its
-errors into messages and exit codes. `list_command` does the same for what a group does when no command is
+errors into messages and exit codes. `register_list_command` does the same for what a group does when no command is
 named. This is the edge of the command line: the one place here that catches everything.
 
 SIGTERM cancels a command, so that whatever it has open is closed on the way out; for Ctrl-C asyncio does the
@@ -32,7 +32,7 @@ TERMINATED = 128 + signal.SIGTERM
 T = TypeVar("T")
 
 
-async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
+async def run_until_sigterm(work: Coroutine[Any, Any, T]) -> T:
     """Run the work; SIGTERM cancels it."""
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None
@@ -49,7 +49,7 @@ async def cancel_on_sigterm(work: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def handle_stop_signals() -> Iterator[asyncio.Event]:
+def stop_event_on_signals() -> Iterator[asyncio.Event]:
     """An event that the first signal sets; handled until the block ends, when everything is closed."""
     loop, asked = asyncio.get_running_loop(), asyncio.Event()
 
@@ -77,25 +77,25 @@ NewLoop = Callable[[], asyncio.AbstractEventLoop]
 INTERRUPTED = 130
 
 
-def _option(kind: Any, *names: str, help: str) -> Any:  # noqa: A002
+def _common_option(kind: Any, *names: str, help: str) -> Any:  # noqa: A002
     return Annotated[kind, typer.Option(*names, help=help, rich_help_panel="Common options")]
 
 
 COMMON: dict[str, tuple[Any, Any]] = {
-    "space": (_option(str, "--space", help="Space to work in."), "main"),
-    "agent": (_option(str, "--agent", help="Agent to work as."), "default"),
-    "database": (_option(str | None, "--database", help="Any Postgres by URL, not the embedded one."), None),
-    "config": (_option(Path | None, "--config", help="YAML file with settings."), None),
-    "as_json": (_option(bool, "--json", help="One JSON document on stdout, nothing else."), False),
-    "quiet": (_option(bool, "--quiet", "-q", help="No messages."), False),
-    "no_color": (_option(bool, "--no-color", help="No colours."), False),
-    "yes": (_option(bool, "--yes", help="Do not ask before destroying."), False),
+    "space": (_common_option(str, "--space", help="Space to work in."), "main"),
+    "agent": (_common_option(str, "--agent", help="Agent to work as."), "default"),
+    "database": (_common_option(str | None, "--database", help="Any Postgres by URL, not the embedded one."), None),
+    "config": (_common_option(Path | None, "--config", help="YAML file with settings."), None),
+    "as_json": (_common_option(bool, "--json", help="One JSON document on stdout, nothing else."), False),
+    "quiet": (_common_option(bool, "--quiet", "-q", help="No messages."), False),
+    "no_color": (_common_option(bool, "--no-color", help="No colours."), False),
+    "yes": (_common_option(bool, "--yes", help="Do not ask before destroying."), False),
 }
 """Options that every command has, with their defaults."""
 
 
 REMOTE: dict[str, tuple[Any, Any]] = {
-    "server": (_option(str | None, "--server", help="Ask this running server, not the store."), None),
+    "server": (_common_option(str | None, "--server", help="Ask this running server, not the store."), None),
     "key": (
         Annotated[
             str | None,
@@ -126,14 +126,14 @@ def command(
         def call(**given: Any) -> None:
             _run_with_context(operation, given, loop=loop)
 
-        _sign(call, _parameters(operation, shared), doc=operation.__doc__)
+        _set_signature(call, _parameters(operation, shared), doc=operation.__doc__)
         group.command(name or operation.__name__.replace("_", "-"))(call)
         return operation
 
     return register
 
 
-def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Operation], Operation]:
+def register_list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callable[[Operation], Operation]:
     """Register a function as the group's command `list`, and as what the group does when none is named."""
     shared = {**COMMON, **(REMOTE if may_ask_server else {})}
 
@@ -145,7 +145,7 @@ def list_command(group: typer.Typer, *, may_ask_server: bool = False) -> Callabl
                 _refuse_options_before(ctx, given)
 
         context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        _sign(call, [context, *_parameters(operation, shared)], doc=operation.__doc__)
+        _set_signature(call, [context, *_parameters(operation, shared)], doc=operation.__doc__)
         group.callback(invoke_without_command=True)(call)
         return command(group, "list", may_ask_server=may_ask_server)(operation)
 
@@ -158,7 +158,7 @@ def run_command(
     """Run a command to its end and exit with its code."""
     try:
         with asyncio.Runner(loop_factory=loop) as runner:
-            code = runner.run(cancel_on_sigterm(operation(context, **given))) or 0
+            code = runner.run(run_until_sigterm(operation(context, **given))) or 0
     except FestingerError as error:
         context.tell(error)
         code = error.exit
@@ -199,7 +199,7 @@ def _parameters(operation: Operation, common: Mapping[str, tuple[Any, Any]]) -> 
     return [*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *shared]
 
 
-def _sign(call: Callable[..., None], parameters: list[inspect.Parameter], *, doc: str | None) -> None:
+def _set_signature(call: Callable[..., None], parameters: list[inspect.Parameter], *, doc: str | None) -> None:
     """Give the call the signature that typer reads."""
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -70,7 +70,7 @@ class CommandContext:
         said = (
             to_terminal_safe_json(error.as_json())
             if self.as_json
-            else f"{_in_one(error.message)}\n{_in_one(error.hint)}"
+            else f"{_join_lines(error.message)}\n{_join_lines(error.hint)}"
         )
         _write(sys.stderr, said)
 
@@ -113,7 +113,7 @@ class CommandContext:
         return "\n".join(line.rstrip() for line in drawn.get().rstrip("\n").split("\n"))
 
     @property
-    def is_attended(self) -> bool:
+    def can_ask_person(self) -> bool:
         """Whether a person is present who can be asked."""
         return not self.yes and sys.stdin.isatty()
 
@@ -121,17 +121,17 @@ class CommandContext:
         """Ask for the typed word before something is destroyed."""
         if self.yes:
             return
-        if not self.is_attended:
+        if not self.can_ask_person:
             raise BadInput(f"{what} This needs a person.", hint="Add `--yes` if a script may do it.")
         _write(sys.stderr, escape_text(f"{what}\nType `{word}` to go on: "), end="")
-        with _interrupts():
+        with _allow_interrupt():
             typed = sys.stdin.readline().strip()
         if typed != word:
             raise BadInput("Not confirmed; nothing was changed.", hint=f"Type `{word}`, or add `--yes`.")
 
     def secret(self, what: str) -> str:
         """Read a secret, typed unseen or from standard input; never an argument."""
-        with _interrupts():
+        with _allow_interrupt():
             given = getpass(f"{what}: ") if sys.stdin.isatty() else sys.stdin.readline()
         if not given.strip():
             raise BadInput(f"No {what} was given.", hint="Type it when asked, or send it on standard input.")
@@ -144,13 +144,13 @@ class CommandContext:
 
     def settings(self) -> "LiveSettings":
         """The settings of this process, with the log configured; opening the store adds the config table."""
-        from festinger.settings.deployment import current_deployment
+        from festinger.settings.deployment import capture_deployment
         from festinger.settings.live import LiveSettings
 
         flags = dict(self.flags)
         if self.database is not None:
             flags["database_url"] = self.database
-        settings = LiveSettings(current_deployment(config=self.config, flags=flags))
+        settings = LiveSettings(capture_deployment(config=self.config, flags=flags))
         self.configure_logs(settings)
         return settings
 
@@ -175,7 +175,7 @@ class CommandContext:
         async with open_app(settings, door=self.door, progress=self.say, start=start or StartOptions()) as app:
             yield app
 
-    def space_in(self, app: "App") -> SpaceId:
+    def resolve_space_option(self, app: "App") -> SpaceId:
         """The space of `--space`, by name or id."""
         found = app.directory.find(self.space)
         if found is None:
@@ -190,12 +190,12 @@ def _write(stream: TextIO, text: str, *, end: str = "\n") -> None:
     stream.flush()
 
 
-def _in_one(message: str) -> str:
+def _join_lines(message: str) -> str:
     return escape_line(" ".join(message.splitlines()))
 
 
 @contextmanager
-def _interrupts() -> Iterator[None]:
+def _allow_interrupt() -> Iterator[None]:
     """Let Ctrl-C end a prompt at once; the event loop would only note it and keep waiting."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

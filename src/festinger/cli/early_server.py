@@ -37,7 +37,7 @@ EARLY_BYTES = 64 * 2**20
 """The most bytes of request bodies held until everything is loaded."""
 
 
-class BackgroundWork(Enum):
+class BackgroundWorkPlace(Enum):
     WORKER = auto()
     """In a process of its own."""
     HERE = auto()
@@ -50,7 +50,7 @@ class ServerOptions:
     settings: LiveSettings
     tools: SystemServices
     say: Callable[[str], None]
-    background: BackgroundWork
+    background: BackgroundWorkPlace
     insecure: bool = False
     """Whether a person accepted that anyone who reaches it may use it."""
     local: LocalServer | None = None

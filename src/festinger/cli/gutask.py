@@ -11,7 +11,7 @@ from dataclasses import replace
 import typer
 
 from festinger.cli.command import command
-from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_from_argument_or_stdin, report_facts, state_at
+from festinger.cli.commands.world import UNREACHABLE_EXIT, Fact, facts_from_argument_or_stdin, post_facts, report_facts
 from festinger.cli.context import CommandContext
 from festinger.errors import ServerAway
 
@@ -25,12 +25,12 @@ async def iknowthat(context: CommandContext, fact: Fact) -> int:
     """
     facts = facts_from_argument_or_stdin(fact)
     try:
-        said = await state_at(replace(context, server=context.server or HERE), facts)
+        said = await post_facts(replace(context, server=context.server or HERE), facts)
     except ServerAway as error:
         if context.server is not None:
             context.tell(error)
             return UNREACHABLE_EXIT
-        said = await state_at(context, facts)
+        said = await post_facts(context, facts)
     return report_facts(context, said, many=fact == "-")
 
 

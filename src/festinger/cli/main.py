@@ -121,15 +121,15 @@ class FestingerGroup(TyperGroup):
         return list(self.commands)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        with self._only_named():
+        with self._with_summaries_only():
             super().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        with self._only_named():
+        with self._with_summaries_only():
             return super().shell_complete(ctx, incomplete)
 
     @contextmanager
-    def _only_named(self) -> Iterator[None]:
+    def _with_summaries_only(self) -> Iterator[None]:
         """Show commands by their summaries, without loading their modules."""
         whole = self.commands
         self.commands = {

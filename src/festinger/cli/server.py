@@ -12,10 +12,10 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from festinger.cli.agent_tools import memory_tools
+from festinger.cli.agent_tools import build_agent_tools
 from festinger.cli.client import MODEL
-from festinger.cli.early_server import BackgroundWork, ServerOptions
-from festinger.cli.worker import WorkerProcess, build_writer
+from festinger.cli.early_server import BackgroundWorkPlace, ServerOptions
+from festinger.cli.worker import WorkerProcess, build_capture_writer
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.observability.checks import Check
@@ -24,20 +24,20 @@ from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.recorder import StoreRecorder
 from festinger.proxy.context.build import AppWorldReader, ContextBuilder
 from festinger.proxy.context.edit import ModelfileCache
-from festinger.proxy.context.memories import AppMemoryReader, bind_restater
-from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, check_upstreams
-from festinger.proxy.hooks import HookRecorder
+from festinger.proxy.context.memories import AppMemoryReader, build_line_update_finder
+from festinger.proxy.health import check_capture, check_memory_coverage, check_prefixes_and_loops, check_upstreams
+from festinger.proxy.hooks import HookResponder
 from festinger.proxy.pipeline import RequestPipeline
 from festinger.proxy.remote_client import open_in_process
-from festinger.proxy.statements import StoredLearner
+from festinger.proxy.statements import RequestLearner
 from festinger.proxy.transport.upstream import UpstreamClient
 from festinger.runtime.app import App, StartOptions, open_app
 from festinger.runtime.environment import announce_server
 from festinger.runtime.lifecycle import BackgroundTasks
-from festinger.runtime.settings import record_file_edits
+from festinger.runtime.settings import subscribe_to_file_edits
 from festinger.runtime.supervisor import McpCaller, Supervisor
 from festinger.runtime.world import preload_world
-from festinger.services.resident import run_resident
+from festinger.services.resident import run_resident_agents
 from festinger.settings.watch import watch_settings_file
 from festinger.web.app import build_admin_app
 
@@ -51,7 +51,7 @@ class LoadedServer:
     """Background tasks of the proxy."""
     recorder: StoreRecorder
     writer: CaptureWriter
-    learner: StoredLearner
+    learner: RequestLearner
 
     def serving(self) -> AbstractContextManager[None]:
         """While a request is being served: background work waits."""
@@ -75,13 +75,13 @@ class LoadedServer:
 @asynccontextmanager
 async def _open(how: ServerOptions, worker: WorkerProcess | None) -> AsyncIterator[App]:
     """The app of a server, with its worker; commands find the server while it is open."""
-    start = StartOptions(providers=True, workers=how.background is BackgroundWork.HERE)
+    start = StartOptions(providers=True, workers=how.background is BackgroundWorkPlace.HERE)
     async with open_app(how.settings, door="serve", progress=how.say, start=start, tools=how.tools) as app:
-        app.agent_tools = memory_tools
-        record_file_edits(app)
+        app.agent_tools = build_agent_tools
+        subscribe_to_file_edits(app)
         preload_world(app, MAIN_SPACE)
-        if how.background is BackgroundWork.HERE:
-            app.background.start(run_resident(app))
+        if how.background is BackgroundWorkPlace.HERE:
+            app.background.start(run_resident_agents(app))
         with announce_server(app.home, how.local):
             async with worker.running() if worker else nullcontext():
                 yield app
@@ -92,7 +92,7 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
         checks = [
             *await check_upstreams(upstream, how.settings.now.proxy),
             *check_capture(writer),
-            *check_stability(),
+            *check_prefixes_and_loops(),
             *([worker.check()] if worker else []),
         ]
         if supervisor.app is not None:
@@ -101,7 +101,7 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
         return checks
 
     worker = None
-    if how.background is BackgroundWork.WORKER:
+    if how.background is BackgroundWorkPlace.WORKER:
         worker = WorkerProcess(how.settings, stopwatch=how.tools.stopwatch)
     supervisor = Supervisor(
         how.settings,
@@ -113,17 +113,17 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
     )
     background = BackgroundTasks()
     modelfiles = ModelfileCache(upstream, background=background)
-    learner = StoredLearner(lambda: supervisor.app, background=background, reader=worker)
+    learner = RequestLearner(lambda: supervisor.app, background=background, reader=worker)
     memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
         memories=memories,
         background=background,
         new_id=how.tools.new_id,
-        restate=bind_restater(lambda: supervisor.app),
+        restate=build_line_update_finder(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
-    writer = build_writer(how.settings, how.tools, lambda: supervisor.app, ingester=worker)
+    writer = build_capture_writer(how.settings, how.tools, lambda: supervisor.app, ingester=worker)
     if worker is not None:
         worker.on_ready = writer.wake
     recorder = StoreRecorder(
@@ -139,7 +139,7 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
         learner=learner,
     )
     supervisor.loops = pipeline.guard
-    supervisor.handle_hook = HookRecorder(writer, clock=how.tools.clock, new_id=how.tools.new_id).handle
+    supervisor.handle_hook = HookResponder(writer, clock=how.tools.clock, new_id=how.tools.new_id).handle
     pages = build_admin_app(supervisor)
     supervisor.mcp = partial(_serve_mcp, pages)
     return LoadedServer(

@@ -68,7 +68,7 @@ def show_progress(context: "CommandContext", what: str, *, stopwatch: Stopwatch 
     if context.quiet:
         yield lambda _done, _total, _note: None
     elif sys.stderr.isatty():
-        with _bar(context, what) as report:
+        with _show_progress_bar(context, what) as report:
             yield report
     else:
         yield build_line_reporter(context.say, what, stopwatch=stopwatch)
@@ -98,7 +98,7 @@ def format_progress(what: str, done: int, *, total: int | None, note: str, secon
 
 
 @contextmanager
-def _bar(context: "CommandContext", what: str) -> Iterator[Report]:
+def _show_progress_bar(context: "CommandContext", what: str) -> Iterator[Report]:
     from rich.console import Console
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

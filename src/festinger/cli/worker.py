@@ -20,7 +20,7 @@ from uuid import UUID
 import orjson
 import structlog
 
-from festinger.cli.agent_tools import memory_tools
+from festinger.cli.agent_tools import build_agent_tools
 from festinger.cli.context import CommandContext
 from festinger.clock import Stopwatch
 from festinger.ids import AgentId, Scope, SessionId, SpaceId
@@ -29,19 +29,19 @@ from festinger.jobs.worker import STEADY_SECONDS, restart_delays
 from festinger.memory.deps import EffectiveMemorySettings
 from festinger.memory.extract.turns import PersonTurn
 from festinger.observability.checks import Check, ok_check, warning_check
-from festinger.observability.metrics import Counts, add_counts, counts_since
+from festinger.observability.metrics import Counts, add_counts, take_counts_since
 from festinger.proxy.capture.queue import CaptureWriter, SpoolIngester
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.errors import fail_open
 from festinger.proxy.statements import learn_turns
 from festinger.runtime.app import App, StartOptions
 from festinger.runtime.environment import SystemServices, home_of, store_fingerprint
-from festinger.runtime.settings import record_file_edits
-from festinger.services.resident import run_resident
+from festinger.runtime.settings import subscribe_to_file_edits
+from festinger.services.resident import run_resident_agents
 from festinger.settings.deployment import Deployment
 from festinger.settings.live import LiveSettings
 from festinger.settings.watch import watch_settings_file
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 log = structlog.get_logger(room="cli")
 
@@ -64,7 +64,7 @@ NICENESS = 5
 """Requests go first where the processor is short."""
 
 
-def build_writer(
+def build_capture_writer(
     settings: LiveSettings,
     tools: SystemServices,
     app: Callable[[], App | None],
@@ -76,7 +76,7 @@ def build_writer(
     name = f"{store_fingerprint(settings)[:8]}.{tools.new_id()}"
     return CaptureWriter(
         app,
-        Spool(Layout(home=home_of(settings)).spool, name=name),
+        Spool(HomeLayout(home=home_of(settings)).spool, name=name),
         settings=lambda: settings.now.proxy,
         stopwatch=tools.stopwatch,
         redact=lambda space: EffectiveMemorySettings(memory=settings.for_space(space).memory).redact,
@@ -112,11 +112,11 @@ class WorkerProcess:
         self._asked += 1
         number, loop = self._asked, asyncio.get_running_loop()
         self._learning[number] = learned = loop.create_future()
-        loop.call_later(LEARN_SECONDS, self._end_learning, [number], 0)
+        loop.call_later(LEARN_SECONDS, self._resolve_learning, [number], 0)
         said = [{"id": str(turn.id), "text": turn.text} for turn in turns]
         asks = {"learn": number, "scope": asdict(scope), "turns": said}
         if len(self._learning) > MOST_LEARNING or not self._send(asks):
-            self._end_learning([number], 0)
+            self._resolve_learning([number], 0)
         return learned
 
     def skip(self, space: SpaceId, turns: Sequence[PersonTurn]) -> None:
@@ -155,7 +155,7 @@ class WorkerProcess:
         while True:
             began, code = self._stopwatch(), None
             with fail_open("worker process"):
-                code = await self._live()
+                code = await self._run_to_end()
             if self._stopwatch() - began >= STEADY_SECONDS:
                 pauses = restart_delays()
             self.ends += 1
@@ -163,7 +163,7 @@ class WorkerProcess:
             log.error("worker process ended", code=code, again_in_s=seconds)
             await self._pause(seconds)
 
-    async def _live(self) -> int | None:
+    async def _run_to_end(self) -> int | None:
         """Run a worker to its end; return its exit code."""
         process = await asyncio.create_subprocess_exec(
             *COMMAND,
@@ -183,7 +183,7 @@ class WorkerProcess:
             return await process.wait()
         finally:
             self.is_running, self._stdin = False, None
-            self._end_learning(list(self._learning), 0)
+            self._resolve_learning(list(self._learning), 0)
             await self._end(process)
 
     def _hear(self, said: Mapping[str, Any]) -> None:
@@ -191,11 +191,11 @@ class WorkerProcess:
             self.is_running = True
             self.on_ready()
         elif "learned" in said:
-            self._end_learning([said["learned"]], said["things"])
+            self._resolve_learning([said["learned"]], said["things"])
         else:
             add_counts(said["counts"])
 
-    def _end_learning(self, numbers: Iterable[int], things: int) -> None:
+    def _resolve_learning(self, numbers: Iterable[int], things: int) -> None:
         for number in numbers:
             if (learned := self._learning.pop(number, None)) is not None and not learned.done():
                 learned.set_result(things)
@@ -240,20 +240,20 @@ class ServerLink:
     async def follow(self, app: App, writer: CaptureWriter, *, stop: asyncio.Event) -> None:
         """Do what the server says until it is gone."""
         _say({"ready": True})
-        app.background.start(self._report())
+        app.background.start(self._report_counts_forever())
         async for line in self._lines:
             with fail_open("server line"):
-                self._obey(app, writer, orjson.loads(line))
+                self._run_server_command(app, writer, orjson.loads(line))
         stop.set()
 
-    def _obey(self, app: App, writer: CaptureWriter, said: Mapping[str, Any]) -> None:
+    def _run_server_command(self, app: App, writer: CaptureWriter, said: Mapping[str, Any]) -> None:
         if "wake" in said:
             writer.wake()
         elif "learn" in said:
             app.background.start(self._learn(app, said))
         elif "skip" in said:
             for turn in said["turns"]:
-                app.memory.note_turn(SpaceId(said["skip"]), UUID(turn))
+                app.memory.claim_turn(SpaceId(said["skip"]), UUID(turn))
         else:
             app.own_model.setting = said["model"]
 
@@ -265,12 +265,12 @@ class ServerLink:
             status = await learn_turns(app, scope, turns)
         _say({"learned": said["learn"], "things": len(status.actions)})
 
-    async def _report(self) -> None:
+    async def _report_counts_forever(self) -> None:
         """Report what this process counts, so that one page of metrics shows both."""
         before: Counts = {}
         while True:
             await asyncio.sleep(REPORT_SECONDS)
-            if changed := counts_since(before):
+            if changed := take_counts_since(before):
                 _say({"counts": changed})
 
 
@@ -285,11 +285,11 @@ async def run_worker(context: CommandContext, *, stop: asyncio.Event, supervised
     settings = LiveSettings(link.deployment) if link else context.settings()
     context.configure_logs(settings)
     async with context.app(start=StartOptions(providers=True, workers=True), settings=settings) as app:
-        record_file_edits(app)
-        app.agent_tools = memory_tools
-        app.background.start(run_resident(app))
+        subscribe_to_file_edits(app)
+        app.agent_tools = build_agent_tools
+        app.background.start(run_resident_agents(app))
         app.background.start(watch_settings_file(settings, stop=stop))
-        writer = build_writer(settings, app.tools, lambda: app, adopt_seconds=POLL_SECONDS)
+        writer = build_capture_writer(settings, app.tools, lambda: app, adopt_seconds=POLL_SECONDS)
         working = asyncio.create_task(writer.run())
         if link is not None:
             app.background.start(link.follow(app, writer, stop=stop))

@@ -23,9 +23,16 @@ from festinger.memory.censors.check import CensorCheckResult, run_censors
 from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor
 from festinger.memory.censors.edit import undo as undo_censor
 from festinger.memory.censors.edit import update as update_censor
-from festinger.memory.censors.escalation import Misfire, mark_false_positive
-from festinger.memory.episodes.episode import ClosedBy, Episode, EpisodeState, EpisodeTurn, TurnRole, parse_state
-from festinger.memory.episodes.lessons import summarise_with_timeout
+from festinger.memory.censors.escalation import FalsePositiveResult, mark_false_positive
+from festinger.memory.episodes.episode import (
+    Episode,
+    EpisodeCloseReason,
+    EpisodeState,
+    EpisodeTurn,
+    TurnRole,
+    parse_state,
+)
+from festinger.memory.episodes.lessons import summarize_episode_within
 from festinger.memory.episodes.store import (
     AppendResult,
     append_turn,
@@ -34,12 +41,12 @@ from festinger.memory.episodes.store import (
     open_episode,
     update_episode,
 )
-from festinger.memory.episodes.store import page_episodes as list_episodes
+from festinger.memory.episodes.store import load_page_of_episodes as list_episodes
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.runtime.memory import MemoryService, track_session
 
 
-class Talk(AbstractAsyncContextManager["Talk"]):
+class SessionConversation(AbstractAsyncContextManager["SessionConversation"]):
     """One session's conversation. Made by `memory.episode`."""
 
     def __init__(self, room: MemoryService, scope: Scope, *, title: str | None, evaluation: bool) -> None:
@@ -77,11 +84,11 @@ class Talk(AbstractAsyncContextManager["Talk"]):
         self._room.sessions.pop((space, self._place.session), None)
         if closed.state is EpisodeState.CLOSED and closed.facts_at is None:
             wait = deps.terms(space).episodes.model_wait_s
-            closed = await summarise_with_timeout(deps, space, closed.id, seconds=wait)
+            closed = await summarize_episode_within(deps, space, closed.id, seconds=wait)
         self._episode = closed
         return closed
 
-    async def __aenter__(self) -> "Talk":
+    async def __aenter__(self) -> "SessionConversation":
         self._episode = await open_episode(self._room.deps, self._place, title=self._title, evaluation=self._evaluation)
         track_session(self._room, self._place.space, self._place.session)
         return self
@@ -117,7 +124,9 @@ class EpisodeMixin:
     def _room(self) -> MemoryService:
         raise NotImplementedError
 
-    def episode(self, session: str | None = None, *, title: str | None = None, evaluation: bool = False) -> Talk:
+    def episode(
+        self, session: str | None = None, *, title: str | None = None, evaluation: bool = False
+    ) -> SessionConversation:
         """Start a conversation of a session: `say` what is said in it; at the end it is closed and
         summarized.
 
@@ -125,7 +134,7 @@ class EpisodeMixin:
         """
         named = SessionId(session) if session else self._place.session
         place = replace(self._place, session=named)
-        return Talk(self._room, place, title=title, evaluation=evaluation)
+        return SessionConversation(self._room, place, title=title, evaluation=evaluation)
 
     async def episodes(
         self, *, agent: str | None = None, state: str | None = None, before: int | None = None, limit: int = 50
@@ -143,7 +152,7 @@ class EpisodeMixin:
         """Return what was said in a session, oldest first, since a caller last closed its episode."""
         deps, place = self._room.deps, self._place
         recent = await list_episodes(deps, place.space, agent=place.agent, session=session or place.session)
-        going_on = list(takewhile(lambda each: each.closed_by is not ClosedBy.CALLER, recent))
+        going_on = list(takewhile(lambda each: each.closed_by is not EpisodeCloseReason.CALLER, recent))
         async with deps.store.transaction() as transaction:
             return [turn for each in reversed(going_on) for turn in await list_turns(transaction, place.space, each.id)]
 
@@ -212,7 +221,7 @@ class EpisodeMixin:
         self._room.watch.forget(self._place.space)
         return done
 
-    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> Misfire:
+    async def false_positive(self, trigger: str | UUID, *, by: str = OWNER) -> FalsePositiveResult:
         """Mark a match of a censor as wrong; idempotent. Raises `NotFound`."""
         done = await mark_false_positive(self._room.deps, self._place.space, read_id(str(trigger)), by=by)
         self._room.watch.forget(self._place.space)

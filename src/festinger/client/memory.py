@@ -39,12 +39,12 @@ from festinger.memory.edit import (
 )
 from festinger.memory.erasure.erase import ErasureReport
 from festinger.memory.erasure.repair import RepairMode, RepairReport
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import Progress, learn, learn_many
 from festinger.memory.learn.result import LEARNED, Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory as Remembered
-from festinger.memory.query import History, Why, explain_belief, find_current, get_memory, load_history
+from festinger.memory.query import MemoryHistory, Why, explain_belief, find_current_version, get_memory, load_history
 from festinger.memory.undo import UndoResult, undo
 from festinger.observability.logs import use_host_logging
 from festinger.outcomes.capture import ReplyInput, observe_reply
@@ -55,12 +55,12 @@ from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallResult
 from festinger.runtime.app import App, StartOptions, open_app
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.runtime.memory import MemoryService
 from festinger.services.brief import DEFAULT_TOKENS, Brief, brief
 from festinger.services.recollect import RecollectResult, recollect
 from festinger.services.status import build_status, follow_events
-from festinger.settings.deployment import current_deployment
+from festinger.settings.deployment import capture_deployment
 from festinger.settings.live import LiveSettings
 from festinger.settings.tree import Settings
 from festinger.text.secrets import remove_secrets
@@ -305,13 +305,13 @@ class Memory(EpisodeMixin, ProposalMixin):
         """Explain what a memory rests on. Raises `NotFound`."""
         return await explain_belief(self._deps, self._place, await self._id(memory))
 
-    async def history(self, memory: Named) -> History:
+    async def history(self, memory: Named) -> MemoryHistory:
         """Return a memory, what it replaced, and every change, oldest first. Raises `NotFound`."""
         return await load_history(self._deps, self._place, await self._id(memory))
 
     async def current(self, memory: Named) -> Remembered:
         """Return the current memory at the end of a chain of replacements. Raises `NotFound`."""
-        return await find_current(self._deps, self._place, await self._id(memory))
+        return await find_current_version(self._deps, self._place, await self._id(memory))
 
     async def undo(self, change: str | UUID, *, by: str = OWNER) -> UndoResult:
         """Undo a change. Raises `NotFound`, `UndoBlocked` with the changes that depend on it."""
@@ -368,9 +368,11 @@ class Memory(EpisodeMixin, ProposalMixin):
         A query only ever returns a plan. Raises `BadInput`, `NotFound`.
         """
         named = tuple([await self._id(each) for each in ids])
-        place = build_selector(source=source, session=session, agent=agent, origin=origin)
+        place = build_provenance_selector(source=source, session=session, agent=agent, origin=origin)
         selector = replace(place, ids=named, subject=subject, query=query)
-        return await build_erasure(self._app).forget(self.space, selector, reason=reason, by=by, dry_run=dry_run)
+        return await build_erasure_service(self._app).forget(
+            self.space, selector, reason=reason, by=by, dry_run=dry_run
+        )
 
     async def repair(
         self,
@@ -386,10 +388,10 @@ class Memory(EpisodeMixin, ProposalMixin):
         dry_run: bool = False,
     ) -> RepairReport:
         """Withdraw everything that came from a source, as if it had never been there. Raises `BadInput`."""
-        place = build_selector(source=source, session=session, agent=agent, origin=origin)
+        place = build_provenance_selector(source=source, session=session, agent=agent, origin=origin)
         selector = replace(place, since=since, until=until)
-        return await build_erasure(self._app).repair(
-            self.space, selector, by=by, mode=parse_mode(mode), dry_run=dry_run
+        return await build_erasure_service(self._app).repair(
+            self.space, selector, by=by, mode=parse_repair_mode(mode), dry_run=dry_run
         )
 
     async def settle(
@@ -427,11 +429,11 @@ class Memory(EpisodeMixin, ProposalMixin):
         return await build_status(self._app, space=self.space)
 
 
-def build_selector(
+def build_provenance_selector(
     *, source: str | None, session: str | None, agent: str | None, origin: str | Origin | None
-) -> Selector:
+) -> ErasureSelector:
     """Build a selector by where something came from."""
-    return Selector(
+    return ErasureSelector(
         source=source,
         session=SessionId(session) if session else None,
         agent=AgentId(agent) if agent else None,
@@ -439,7 +441,7 @@ def build_selector(
     )
 
 
-def parse_mode(given: str) -> RepairMode:
+def parse_repair_mode(given: str) -> RepairMode:
     try:
         return RepairMode(given)
     except ValueError as error:
@@ -468,12 +470,12 @@ async def _opened(
     settings: Chosen, *, database: str | None, space: str, agent: str, session: str | None
 ) -> AsyncIterator[Memory]:
     use_host_logging(redact=remove_secrets)
-    flags = dict(_flat(_as_mapping(settings)))
+    flags = dict(_flatten_settings(_as_mapping(settings)))
     if database is not None:
         flags["database_url"] = database
     path = Path(settings) if isinstance(settings, str | PathLike) else None
-    live = LiveSettings(current_deployment(config=path, flags=flags))
-    async with open_app(live, door="library", progress=_quietly, start=StartOptions(providers=True)) as app:
+    live = LiveSettings(capture_deployment(config=path, flags=flags))
+    async with open_app(live, door="library", progress=_ignore_progress, start=StartOptions(providers=True)) as app:
         yield Memory(
             space=app.directory.need(space),
             agent=AgentId(agent),
@@ -488,17 +490,17 @@ def _as_mapping(settings: Chosen) -> Mapping[str, Any]:
     return settings if isinstance(settings, Mapping) else {}
 
 
-def _flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten_settings(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Flatten a nested mapping to full key names."""
     for name, value in tree.items():
         full = f"{above}{name}"
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{full}.")
+            yield from _flatten_settings(value, f"{full}.")
         elif isinstance(value, SecretStr):
             yield full, value.get_secret_value()
         elif value is not None:
             yield full, value
 
 
-def _quietly(_message: str) -> None:
+def _ignore_progress(_message: str) -> None:
     """Ignore progress: a library prints nothing."""

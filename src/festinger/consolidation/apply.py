@@ -8,15 +8,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from festinger.consolidation.ceilings import GOAL_LIKE, WeightAction, find_band, limit_change
+from festinger.consolidation.ceilings import GOAL_LIKE, PlannedWeightChange, find_band, limit_weight_change
 from festinger.consolidation.context import NightContext
-from festinger.consolidation.night import NightDeps, NightItem, NightItemKind, NightStep, PlannedChange, Q, list_items
+from festinger.consolidation.night import (
+    NightDeps,
+    NightItem,
+    NightItemKind,
+    NightStep,
+    PlannedChange,
+    Q,
+    list_night_items,
+)
 from festinger.errors import NotFound, UndoBlocked
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.memory.annotate import annotate
 from festinger.memory.changes import (
     BeliefUpdate,
-    Link,
+    MemoryRelation,
     add_links,
     adjust_belief,
     changes_of,
@@ -28,12 +36,12 @@ from festinger.memory.edit import archive_in_transaction, supersede
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action, Kind, Memory, Status
-from festinger.memory.query import CauseSpan, load_causes
+from festinger.memory.model import Kind, LearnAction, Memory, Status
+from festinger.memory.query import MemoryCauses, load_causes
 from festinger.memory.undo import undo_in_transaction
 from festinger.observability.metrics import SAFETY_EVENTS
 from festinger.proposals.detectors.patterns import build_identity_promotion, finding_to_suggestion
-from festinger.proposals.sightings.intake import record_sighting_in
+from festinger.proposals.sightings.intake import record_sighting_in_transaction
 from festinger.store.pool import NestedStore, Transaction
 
 STEP_BACK = 0.3
@@ -85,7 +93,7 @@ async def _apply(
     context: NightContext, transaction: Transaction, change: PlannedChange, learned: Learned | None
 ) -> list[Item]:
     if change.kind is NightItemKind.LEARNED:
-        return await _follow_up(context, transaction, change, learned)
+        return await _apply_learned_change(context, transaction, change, learned)
     if change.kind is NightItemKind.ANNOTATED:
         return await _annotate(context, transaction, change)
     held = await lock_memory(transaction, context.space, UUID(change.memory))
@@ -100,7 +108,7 @@ async def _apply(
     return [(NightItemKind.ARCHIVED, held.id, done.change)]
 
 
-async def _follow_up(
+async def _apply_learned_change(
     context: NightContext, transaction: Transaction, change: PlannedChange, learned: Learned | None
 ) -> list[Item]:
     """List what was learned; its sources step back, and what it replaces is superseded."""
@@ -109,7 +117,7 @@ async def _follow_up(
         return []
     memory = learned.memory.id if learned and learned.memory else MemoryId(UUID(change.memory))
     # A night that was killed learns it again, and is told by the action alone that it made it.
-    if learned is None or learned.action in (Action.CONFIRMED, Action.ECHOED):
+    if learned is None or learned.action in (LearnAction.CONFIRMED, LearnAction.ECHOED):
         known = replace(change, kind=NightItemKind.CITED, memory=str(memory), notes={})
         return await _annotate(context, transaction, known)
     items: list[Item] = [(NightItemKind.LEARNED, memory, None)]
@@ -118,7 +126,7 @@ async def _follow_up(
     context.grow(1 - len(learned.superseded) - bool(change.replaces))
     if change.about:
         at = context.deps.memory.clock()
-        await add_links(transaction, context.space, memory, Link.ABOUT, to=[UUID(change.about)], at=at)
+        await add_links(transaction, context.space, memory, MemoryRelation.ABOUT, to=[UUID(change.about)], at=at)
     if change.replaces:
         old, joined = UUID(change.replaces), replace(context.deps.memory, store=NestedStore(transaction))
         done = await supersede(joined, context.space, old, memory, by=context.by, reason=change.reason)
@@ -127,7 +135,7 @@ async def _follow_up(
         held = await lock_memory(transaction, context.space, UUID(source))
         if not held.immutable and not (held.origin is Origin.PERSON and held.kind is Kind.FACT):
             wanted = weaken_weight(held.weight, STEP_BACK)
-            made, _ = await _move(context, transaction, held, wanted, reason="an insight says it")
+            made, _ = await _change_weight(context, transaction, held, wanted, reason="an insight says it")
             items += [(NightItemKind.WEAKENED, held.id, made)] if made else []
     return items
 
@@ -144,7 +152,7 @@ async def _reinforce(
 ) -> list[Item]:
     """Raise a weight as far as the ceilings allow; the rest of the gain waits for the next night."""
     wanted = reinforce_weight(held.weight, change.gain, ceiling=held.weight_ceiling)
-    made, allowed = await _move(
+    made, allowed = await _change_weight(
         context, transaction, held, wanted, reason=change.reason, evidence=[UUID(each) for each in change.evidence]
     )
     if made and (band := find_band(allowed.center)) != find_band(held.weight.center):
@@ -157,7 +165,7 @@ async def _reinforce(
     return [(NightItemKind.REINFORCED, held.id, made)] if made else []
 
 
-async def _move(
+async def _change_weight(
     context: NightContext,
     transaction: Transaction,
     held: Memory,
@@ -167,10 +175,10 @@ async def _move(
     evidence: Sequence[UUID] = (),
 ) -> tuple[UUID | None, Weight]:
     """Change a weight as far as the ceilings allow; return the change and the weight."""
-    causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, CauseSpan())
+    causes = (await load_causes(transaction, context.space, [held.id])).get(held.id, MemoryCauses())
     of = {"space": context.space, "agent": context.agent, "id": held.id, "least": GOAL_LIKE}
     raised = await transaction.one(Q["raised"], **of, by=context.by, since=context.night.started_at)
-    action = WeightAction(
+    action = PlannedWeightChange(
         before=held.weight,
         after=wanted,
         causes=causes.count,
@@ -180,7 +188,7 @@ async def _move(
         goals=tuple(raised["goals"]),
         nights=raised["nights"],
     )
-    allowed, events = limit_change(action, context.shadow)
+    allowed, events = limit_weight_change(action, context.shadow)
     for event in events:
         stopped = {"space": context.space, "night": context.night.id, "memory": held.id, **asdict(event)}
         new, at = context.deps.memory.new_uuid(), context.deps.memory.clock()
@@ -201,7 +209,9 @@ async def _propose(context: NightContext, transaction: Transaction, held: Memory
     causes = await transaction.all(Q["sightings_by_id"], space=context.space, ids=ids)
     for each in causes:
         found = build_identity_promotion(held.id, gain=change.gain, causes=len(causes), cause=each)
-        await record_sighting_in(context.deps.proposals, transaction, context.space, finding_to_suggestion(found))
+        await record_sighting_in_transaction(
+            context.deps.proposals, transaction, context.space, finding_to_suggestion(found)
+        )
     return [(NightItemKind.PROPOSED, held.id, None)]
 
 
@@ -211,7 +221,7 @@ async def undo_night(deps: NightDeps, space: SpaceId, night: UUID, *, by: str, i
     With a memory that was learned, all goes that its unit did. Raises `NotFound` and `UndoBlocked`.
     """
     async with deps.store.transaction(patient=True) as transaction:
-        items = await list_items(transaction, space, night)
+        items = await list_night_items(transaction, space, night)
         named = next((each for each in items if each.change == item), None)
         if item is not None and named is None:
             raise NotFound(f"Night `{night}` has no item `{item}`.")

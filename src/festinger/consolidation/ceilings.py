@@ -41,7 +41,7 @@ class Ceiling(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WeightAction:
+class PlannedWeightChange:
     """A weight change that a night wants to make, with what the ceilings look at."""
 
     before: Weight
@@ -62,7 +62,7 @@ class WeightAction:
         return self.after.center - self.before.center
 
 
-def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
+def check(ceiling: Ceiling, action: PlannedWeightChange) -> tuple[bool, str]:
     """Whether an action passes a ceiling, and why not."""
     center, is_gain = action.after.center, action.delta > 0
     if ceiling is Ceiling.GOAL_SHARE:
@@ -80,7 +80,7 @@ def check(ceiling: Ceiling, action: WeightAction) -> tuple[bool, str]:
     return is_backed, f"{action.causes} causes and confidence {action.confidence:.2f} are too little"
 
 
-def find_shadow(shadow: Collection[str], enforce: Collection[str], *, nights: int) -> set[str]:
+def find_shadow_ceilings(shadow: Collection[str], enforce: Collection[str], *, nights: int) -> set[str]:
     """Return the ceilings that only log after so many nights with promotions, unless the settings say otherwise."""
     early = {Ceiling.BREAKER.value} if nights < NIGHTS_BEFORE else set()
     return {*shadow, *early.difference(enforce)}
@@ -97,7 +97,7 @@ class SafetyEvent:
     reason: str
 
 
-def limit_change(action: WeightAction, shadow: Collection[str] = ()) -> tuple[Weight, list[SafetyEvent]]:
+def limit_weight_change(action: PlannedWeightChange, shadow: Collection[str] = ()) -> tuple[Weight, list[SafetyEvent]]:
     """Return the weight that the ceilings allow, and what they stopped; those in `shadow` stop nothing."""
     allowed, events = action.after, []
     for ceiling in Ceiling:
@@ -106,7 +106,7 @@ def limit_change(action: WeightAction, shadow: Collection[str] = ()) -> tuple[We
             continue
         enforced = ceiling not in shadow
         if enforced:
-            allowed = clip_move(action) if ceiling is Ceiling.RATE_LIMIT else action.before
+            allowed = clip_weight_change(action) if ceiling is Ceiling.RATE_LIMIT else action.before
         wanted = action.after.center
         events.append(
             SafetyEvent(ceiling=ceiling, enforced=enforced, wanted=wanted, allowed=allowed.center, reason=reason)
@@ -114,7 +114,7 @@ def limit_change(action: WeightAction, shadow: Collection[str] = ()) -> tuple[We
     return allowed, events
 
 
-def clip_move(action: WeightAction) -> Weight:
+def clip_weight_change(action: PlannedWeightChange) -> Weight:
     """Return the weight as far as one night may move it."""
     before, sign = action.before, math.copysign(1.0, action.delta)
     center = before.center + sign * min(abs(action.delta), max(0.0, MOST_MOVED - abs(action.moved)))

@@ -23,7 +23,7 @@ from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.words import stem
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
 from festinger.memory.model import Memory, memory_from_row
-from festinger.settings.beliefs import ConsolidationSettings
+from festinger.settings.memory_sections import ConsolidationSettings
 from festinger.store.pool import Transaction
 from festinger.text.vocabulary import common_words
 
@@ -34,7 +34,7 @@ A = TypeVar("A", bound=AnswerSchema)
 UNFINISHED = ("left_over", "failed")
 
 
-class UnitWaitsError(Exception):
+class UnitPostponedError(Exception):
     """The model gave no usable answer, or a limit is reached: the unit comes again in the next night."""
 
 
@@ -109,7 +109,7 @@ class NightContext:
     async def ask(self, prompt: PromptMessage, shape: type[A]) -> A:
         """Ask the model, within the limits."""
         if self.model is None or self.calls >= self.terms.max_calls:
-            raise UnitWaitsError
+            raise UnitPostponedError
         await self.deps.yield_turn()
         self.calls += 1
         try:
@@ -119,7 +119,7 @@ class NightContext:
         except FestingerError as error:
             self.counts["model_failed"] += 1
             log.warning("model gave no answer", night=str(self.night.id), why=error.message)
-            raise UnitWaitsError from error
+            raise UnitPostponedError from error
         self.calls += answer.calls - 1
         self.cost.add(answer.cost_usd)
         return answer.value
@@ -180,7 +180,7 @@ def find_unsupported(text: str, sources: Sequence[str]) -> str | None:
     return None if read.negated in {each.negated for each in known} else "a negation"
 
 
-def reject_text(context: NightContext, text: str, cited: Sequence[Memory]) -> bool:
+def should_reject_text(context: NightContext, text: str, cited: Sequence[Memory]) -> bool:
     """Whether a derived text must be dropped; counts why."""
     contents = [each.content for each in cited]
     is_copy = text.strip().casefold() in {each.strip().casefold() for each in contents}

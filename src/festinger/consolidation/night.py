@@ -27,11 +27,11 @@ from festinger.memory.model import Kind, Memory
 from festinger.proposals.deps import ProposalDeps
 from festinger.records import record_json, row_mapper
 from festinger.retrieval.deps import RetrievalDeps
-from festinger.settings.beliefs import ConsolidationSettings
+from festinger.settings.memory_sections import ConsolidationSettings
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.consolidation")
+Q = load_queries("festinger.consolidation")
 
 SHARED = ""
 """In place of an agent: the memories that all agents of a space share."""
@@ -83,7 +83,7 @@ class PlannedChange:
 planned_from_json = row_mapper(PlannedChange)
 
 
-def plan_text(kind: Kind, text: str, cites: Iterable[Memory], **more: Any) -> PlannedChange:
+def plan_learned_text(kind: Kind, text: str, cites: Iterable[Memory], **more: Any) -> PlannedChange:
     """Plan to learn a text that rests on memories."""
     ids = tuple(str(each.id) for each in cites)
     return PlannedChange(kind=NightItemKind.LEARNED, text=text, text_kind=kind.value, cites=ids, **more)
@@ -193,7 +193,7 @@ async def find_night(deps: NightDeps, space: SpaceId, night: UUID) -> Night:
     return night_from_row(row)
 
 
-async def list_items(store: Store | Transaction, space: SpaceId, night: UUID) -> list[NightItem]:
+async def list_night_items(store: Store | Transaction, space: SpaceId, night: UUID) -> list[NightItem]:
     return [item_from_row(row) for row in await store.all(Q["items_of"], space=space, night=night)]
 
 
@@ -232,11 +232,11 @@ REFUSALS = {
 NO_MODEL = "No model put anything into words: name one in `llm.write`."
 
 
-async def report_night(deps: NightDeps, space: SpaceId, night: UUID) -> Night:
+async def load_night_report(deps: NightDeps, space: SpaceId, night: UUID) -> Night:
     """Return a night with its items, its lines and what the ceilings stopped. Raises `NotFound`."""
     found = await find_night(deps, space, night)
     async with deps.store.transaction() as transaction:
-        items = await list_items(transaction, space, night)
+        items = await list_night_items(transaction, space, night)
         planned = {UUID(each["memory"]) for each in found.preview if each["memory"]}
         memories = await find_memories(transaction, space, {each.memory for each in items} | planned)
         rows = await transaction.all(Q["changes_by_id"], space=space, ids=[each.change for each in items])

@@ -14,7 +14,7 @@ from festinger.consolidation.night import NightItemKind, PlannedChange, Q, plan_
 from festinger.ids import Origin
 from festinger.memory.confidence import decay_weight, idle_days, reinforce_weight
 from festinger.memory.model import Memory
-from festinger.memory.query import CauseSpan, load_causes
+from festinger.memory.query import MemoryCauses, load_causes
 
 IDENTITY_LIKE = 0.82
 TRUSTED = 3
@@ -39,7 +39,7 @@ STAGES = (
 )
 
 
-def find_stage(*, center: float, causes: CauseSpan, utility: float) -> PromotionStage | None:
+def find_earned_stage(*, center: float, causes: MemoryCauses, utility: float) -> PromotionStage | None:
     """Return the promotion that a memory has earned; None if it has earned none."""
     for stage in STAGES if set(causes.origins) - HEARSAY else ():
         is_earned = causes.count >= stage.causes and causes.days >= stage.days
@@ -57,7 +57,7 @@ def compute_utility(outcomes: Iterable[tuple[str, float]]) -> float:
     return utility
 
 
-async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
+async def promotion_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield the gains that the last night left, then a unit per memory that has earned a promotion."""
     night = context.night
     left = await context.deps.store.all(Q["last_left_over"], space=context.space, agent=night.agent, night=night.id)
@@ -72,23 +72,23 @@ async def promote_units(context: NightContext) -> AsyncIterator[NightUnit]:
             yield NightUnit(key=key, known=plan)
 
 
-async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, CauseSpan] | None:
+async def _find_promotion(context: NightContext, memory: Memory) -> tuple[PromotionStage, MemoryCauses] | None:
     space = context.space
     async with context.deps.store.transaction() as transaction:
         spent = await transaction.all(Q["spent_causes"], space=space, memory=memory.id)
         used = {UUID(row["sighting"]) for row in spent}
-        causes = (await load_causes(transaction, space, [memory.id], spent=used)).get(memory.id, CauseSpan())
+        causes = (await load_causes(transaction, space, [memory.id], spent=used)).get(memory.id, MemoryCauses())
         outcomes = await transaction.all(Q["outcomes_of_memory"], space=space, memory=memory.id)
     touched = (memory.created_at, memory.last_accessed, memory.last_confirmed)
     days = idle_days(touched, now=context.deps.memory.clock())
     effective = decay_weight(memory.weight, idle_days=days, reads=memory.access_count)
     utility = compute_utility((row["outcome"], row["w"]) for row in outcomes)
-    stage = find_stage(center=effective.center, causes=causes, utility=utility)
+    stage = find_earned_stage(center=effective.center, causes=causes, utility=utility)
     return None if stage is None else (stage, causes)
 
 
 def _plan_promotion(
-    context: NightContext, memory: Memory, stage: PromotionStage, causes: CauseSpan
+    context: NightContext, memory: Memory, stage: PromotionStage, causes: MemoryCauses
 ) -> Sequence[PlannedChange]:
     after = reinforce_weight(memory.weight, stage.gain, ceiling=memory.weight_ceiling)
     bound = context.deps.proposals.terms(context.space).detectors.identity.threshold

@@ -18,14 +18,22 @@ from festinger.consolidation.context import (
     FEWEST_CITED,
     NightContext,
     NightUnit,
-    UnitWaitsError,
+    UnitPostponedError,
     find_unsupported,
     format_sources,
-    reject_text,
     select_cited,
+    should_reject_text,
 )
-from festinger.consolidation.night import NightItemKind, NightStep, PlannedChange, Q, plan_change, plan_text, unit_key
-from festinger.embedding.profiles import EmbedderProfile, Threshold
+from festinger.consolidation.night import (
+    NightItemKind,
+    NightStep,
+    PlannedChange,
+    Q,
+    plan_change,
+    plan_learned_text,
+    unit_key,
+)
+from festinger.embedding.profiles import EmbedderProfile, ThresholdName
 from festinger.ids import MemoryId
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
@@ -83,7 +91,7 @@ class ShortFormAnswer(AnswerSchema):
     short: str = Field(max_length=500)
 
 
-async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
+async def reflection_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield the units of questions, groups and narratives. Without a model there are none: groups are only shown."""
     if context.model is None:
         return
@@ -101,7 +109,7 @@ async def reflect_units(context: NightContext) -> AsyncIterator[NightUnit]:
         if len(pair) == len(row["members"]):
             plan = partial(_plan_insights, context, CONNECTION_QUESTION, pair, most=1)
             yield NightUnit(key=row["key"], plan=plan, makes=True)
-    async for unit in ended_units(context):
+    async for unit in obsolete_derived_units(context):
         yield unit
     for row in await context.rows("untold_insights", fewest=FEWEST_SOURCES, limit=MOST_NARRATIVES):
         insight, sources = memory_from_row(row), await _load_sources(context, row["sources"])
@@ -133,7 +141,7 @@ async def _ask_questions(context: NightContext, key: str, recent: Sequence[Memor
     prompt = load_prompt(PACKAGE, "questions").message(notes=format_sources(recent), most=str(QUESTIONS))
     try:
         asked = (await context.ask(prompt, QuestionsAnswer)).questions[:QUESTIONS]
-    except UnitWaitsError:
+    except UnitPostponedError:
         context.counts["left_over"] += 1
         return []
     found = [await recall_sources(context, each, limit=HITS) for each in asked]
@@ -178,14 +186,16 @@ async def _plan_insights(
             context.counts["unsure"] += 1
         elif await context.rows("taken_back", text=text, cites=[each.id for each in cited]):
             context.counts["taken_back"] += 1
-        elif not reject_text(context, text, cited):
-            same = await _find_same(context, text, cited)
+        elif not should_reject_text(context, text, cited):
+            same = await _find_same_insight(context, text, cited)
             notes = {"prompt": prompt.prompt_hash}
-            planned.append(plan_text(Kind.INSIGHT, text, cited, memory=same, notes=notes, reason=draft.reasoning[:200]))
+            planned.append(
+                plan_learned_text(Kind.INSIGHT, text, cited, memory=same, notes=notes, reason=draft.reasoning[:200])
+            )
     return planned
 
 
-async def _find_same(context: NightContext, text: str, cited: Sequence[Memory]) -> str:
+async def _find_same_insight(context: NightContext, text: str, cited: Sequence[Memory]) -> str:
     """Find the insight that says this already; empty if there is none.
 
     It is so near in meaning, or near enough to compare and rests on the same sources: a model words one thing in
@@ -193,7 +203,7 @@ async def _find_same(context: NightContext, text: str, cited: Sequence[Memory]) 
     """
     embedder = context.deps.retrieval.embedder()
     profile = embedder.profile if embedder else EmbedderProfile(name="")
-    bar, near = profile.threshold(Threshold.CONFIRMING), profile.threshold(Threshold.CHECK)
+    bar, near = profile.threshold(ThresholdName.CONFIRMING), profile.threshold(ThresholdName.CHECK)
     ids = [each.id for each in cited]
     alike = {row["id"] for row in await context.rows("insights_on", cites=ids)}
     query = RecallQuery(cue=text, limit=HITS, kinds=(Kind.INSIGHT.value,), ungated=True)
@@ -214,13 +224,17 @@ async def _plan_narrative(
     )
     words = (await context.ask(prompt, NarrativeAnswer)).narrative.split()
     text = " ".join(words) if len(words) <= NARRATIVE_WORDS else ""
-    if reject_text(context, text, sources):
+    if should_reject_text(context, text, sources):
         return []
     notes, reason = {"prompt": prompt.prompt_hash}, "the story of an insight"
-    return [plan_text(Kind.NARRATIVE, text, sources, about=str(insight.id), replaces=told, notes=notes, reason=reason)]
+    return [
+        plan_learned_text(
+            Kind.NARRATIVE, text, sources, about=str(insight.id), replaces=told, notes=notes, reason=reason
+        )
+    ]
 
 
-async def rewrite_units(context: NightContext) -> AsyncIterator[NightUnit]:
+async def short_form_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per long memory without a short form."""
     if context.model is not None:
         for row in await context.rows("without_short_form", longer=LONG, limit=MOST_SHORTENED):
@@ -245,18 +259,18 @@ class ReconsiderAnswer(AnswerSchema):
     cites: list[int] = Field(default_factory=list, max_length=50)
 
 
-async def reconsider_units(context: NightContext) -> AsyncIterator[NightUnit]:
+async def reconsideration_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per derived memory that lost ground since it was last looked at, or what it is about."""
     for memory in await context.load("stale_derived", limit=MOST_STALE):
         rows = await context.deps.store.all(Q["ground_of"], space=context.space, memory=memory.id)
         states = sorted(f"{row['id']}:{row['status']}:{row['is_disputed']}" for row in rows)
         key = unit_key("stale", [memory, *map(memory_from_row, rows)], *states)
         yield NightUnit(key=key, plan=partial(_plan_reconsideration, context, memory, rows))
-    async for unit in ended_units(context):
+    async for unit in obsolete_derived_units(context):
         yield unit
 
 
-async def ended_units(context: NightContext) -> AsyncIterator[NightUnit]:
+async def obsolete_derived_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per tension and narrative about what does not stand any more."""
     for memory in await context.load("derived_about_gone"):
         plan = [plan_change(NightItemKind.ARCHIVED, memory, "what it is about does not stand any more")]
@@ -285,7 +299,9 @@ async def _plan_reconsideration(
     if answer.verdict == "holds":
         return [keep]
     cited = select_cited(answer.cites, present)
-    if reject_text(context, answer.statement, cited):
+    if should_reject_text(context, answer.statement, cited):
         return [archive("it must change, and nothing that holds takes its place")]
     notes, reason = {"prompt": prompt.prompt_hash}, answer.reasoning[:200]
-    return [plan_text(Kind.INSIGHT, answer.statement, cited, replaces=str(memory.id), notes=notes, reason=reason)]
+    return [
+        plan_learned_text(Kind.INSIGHT, answer.statement, cited, replaces=str(memory.id), notes=notes, reason=reason)
+    ]

@@ -38,17 +38,17 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.conflicts import (
     Conflict,
     ConflictCase,
     count_pending,
-    list_due_conflicts,
+    list_pending_conflicts,
     load_conflict_case,
-    record_attempt,
+    record_undecided_attempt,
 )
 from festinger.world.decisions import ALLOWED, ConflictDecision, ConflictJudge, ConflictVerdict, decide_conflict
-from festinger.world.model import Collision, EdgeSource, WorldDeps
+from festinger.world.model import CollisionType, EdgeSource, WorldDeps
 
 UNDECIDED = "undecided"
 SURE_ENOUGH_TO_UPDATE = 0.8
@@ -86,8 +86,8 @@ class ArbiterOpinion:
     cost_usd: Decimal | None = Decimal(0)
 
 
-async def ask_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
-    answer = await model.answer([build_prompt(case)], ArbiterAnswer)
+async def ask_arbiter_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
+    answer = await model.answer([build_arbiter_prompt(case)], ArbiterAnswer)
     verdict = ConflictVerdict(
         **answer.value.model_dump(),
         judge=ConflictJudge.MODEL,
@@ -108,7 +108,7 @@ def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
     item = case.conflict
     if verdict.decision == UNDECIDED:
         return "the model is undecided"
-    if verdict.decision not in ALLOWED[Collision(item.collision_type)]:
+    if verdict.decision not in ALLOWED[CollisionType(item.collision_type)]:
         return f"`{verdict.decision}` is not allowed for `{item.collision_type}`"
     confidence = UNSAID if verdict.confidence is None else verdict.confidence
     needed = SURE_ENOUGH_TO_UPDATE if verdict.decision == ConflictDecision.UPDATE else SURE_ENOUGH
@@ -120,7 +120,7 @@ def find_objection(case: ConflictCase, verdict: ConflictVerdict) -> str | None:
     return None
 
 
-def build_prompt(case: ConflictCase) -> PromptMessage:
+def build_arbiter_prompt(case: ConflictCase) -> PromptMessage:
     item = case.conflict
     return load_prompt("festinger.consolidation", "resolve").message(
         collision=item.collision_type,
@@ -130,12 +130,12 @@ def build_prompt(case: ConflictCase) -> PromptMessage:
         incoming=_statement(item.incoming_parent, item.incoming_is_isa, case.incoming_causes),
         sentences=_sentences(case.sentences),
         dimensions=", ".join(case.dimensions),
-        allowed="\n".join(_allowed(Collision(item.collision_type))),
+        allowed="\n".join(_allowed(CollisionType(item.collision_type))),
     )
 
 
-def _allowed(kind: Collision) -> Sequence[str]:
-    takes_out = kind in (Collision.CYCLE, Collision.RETRACTION)
+def _allowed(kind: CollisionType) -> Sequence[str]:
+    takes_out = kind in (CollisionType.CYCLE, CollisionType.RETRACTION)
     return [
         f"- {decision}: {TAKE_OUT if takes_out and decision is ConflictDecision.UPDATE else MEANINGS[decision]}"
         for decision in ALLOWED[kind]
@@ -158,7 +158,7 @@ def _sentences(found: Sequence[Mapping[str, Any]]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ruling:
+class RuleDecision:
     """The decision of a rule, and why."""
 
     decision: ConflictDecision
@@ -167,24 +167,24 @@ class Ruling:
     existing_dimension: str | None = None
 
 
-def apply_rules(case: ConflictCase) -> Ruling | None:
+def decide_by_rules(case: ConflictCase) -> RuleDecision | None:
     """Return the ruling of the first rule that fits; None if none does."""
     item = case.conflict
     if not case.incoming_causes:
-        return Ruling(decision=ConflictDecision.DISMISS, why="nobody is left who said it")
-    if item.collision_type == Collision.CYCLE or case.existing is None:
+        return RuleDecision(decision=ConflictDecision.DISMISS, why="nobody is left who said it")
+    if item.collision_type == CollisionType.CYCLE or case.existing is None:
         return None
     if item.incoming_parent_id in case.above_existing:
-        return Ruling(decision=ConflictDecision.DISMISS, why="what stands already implies it")
+        return RuleDecision(decision=ConflictDecision.DISMISS, why="what stands already implies it")
     if case.existing.parent_id in case.above_incoming:
-        return Ruling(decision=ConflictDecision.UPDATE, why="it says the same more precisely")
-    if item.collision_type == Collision.MISCLASSIFICATION and case.free_dimension is not None:
+        return RuleDecision(decision=ConflictDecision.UPDATE, why="it says the same more precisely")
+    if item.collision_type == CollisionType.MISCLASSIFICATION and case.free_dimension is not None:
         which, what = ("existing_dimension", "what stands") if case.is_existing_misplaced else ("dimension", "it")
         why = f"{what} belongs to another dimension"
-        return Ruling(decision=ConflictDecision.RECLASSIFY, why=why, **{which: case.free_dimension})
+        return RuleDecision(decision=ConflictDecision.RECLASSIFY, why=why, **{which: case.free_dimension})
     is_stated = item.is_persons and item.incoming_source == EdgeSource.GUTASK
-    if item.collision_type != Collision.RETRACTION and is_stated and not case.existing.person_stated:
-        return Ruling(decision=ConflictDecision.UPDATE, why="a person stated it, and nobody stated the other")
+    if item.collision_type != CollisionType.RETRACTION and is_stated and not case.existing.person_stated:
+        return RuleDecision(decision=ConflictDecision.UPDATE, why="a person stated it, and nobody stated the other")
     return None
 
 
@@ -198,7 +198,7 @@ DECISIONS = {Relation.UPDATE: "update", Relation.SAME: "same", Relation.UNRELATE
 JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ArbiterOpinion]]
 
 
-def find_deciding_rule(old: Memory, new: Memory) -> str | None:
+def explain_rule_decision(old: Memory, new: Memory) -> str | None:
     """Why a rule decides for the new memory; None if none does."""
     if new.origin is Origin.PERSON and old.origin is not Origin.PERSON and not old.immutable:
         return "a person stated it, and nobody stated the other"
@@ -228,7 +228,7 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, r
     old, new = found.get(MemoryId(conflict.old_memory)), found.get(MemoryId(conflict.new_memory))
     if old is None or new is None:
         return ArbiterOpinion(verdict=None, reason="one of the two is gone")
-    if (why := find_deciding_rule(old, new)) is not None:
+    if (why := explain_rule_decision(old, new)) is not None:
         verdict = ConflictVerdict(decision="update", judge=ConflictJudge.RULE, by="rule", reasoning=why, run=run)
         return ArbiterOpinion(verdict=verdict, reason=why)
     [said] = await deps.panel.with_model_all(space, [build_memory_pair(old, new)])
@@ -250,7 +250,7 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, r
 
 log = structlog.get_logger(room="consolidation")
 
-Q = queries_of("festinger.consolidation")
+Q = load_queries("festinger.consolidation")
 
 MOST_ATTEMPTS = 3
 NO_MODEL = "no rule fits, and no model is configured"
@@ -308,14 +308,14 @@ async def begin_run(deps: WorldDeps, transaction: Transaction, space: SpaceId, *
     return run
 
 
-async def find_run(deps: WorldDeps, space: SpaceId, run: UUID) -> ResolutionRun:
+async def find_resolution_run(deps: WorldDeps, space: SpaceId, run: UUID) -> ResolutionRun:
     row = await deps.store.maybe(Q["resolution_run"], space=space, id=run)
     if row is None:
         raise NoSuchRun(f"There is no run `{run}`.")
     return ResolutionRun(**row)
 
 
-async def last_run(deps: WorldDeps, space: SpaceId) -> ResolutionRun | None:
+async def last_resolution_run(deps: WorldDeps, space: SpaceId) -> ResolutionRun | None:
     row = await deps.store.maybe(Q["last_resolution"], space=space)
     return ResolutionRun(**row) if row else None
 
@@ -328,9 +328,11 @@ async def run_resolution(
     if row is None:
         return None
     limit = deps.terms(space).resolution_max_items
-    items = await list_due_conflicts(deps, space, limit=limit + 1, memories=judge_memories is not None)
+    items = await list_pending_conflicts(deps, space, limit=limit + 1, memories=judge_memories is not None)
     model, is_dry = await model_for(space), row["dry_run"]
-    worker = _Worker(deps=deps, space=space, run=run, dry_run=is_dry, model=model, judge_memories=judge_memories)
+    worker = _ResolutionWorker(
+        deps=deps, space=space, run=run, dry_run=is_dry, model=model, judge_memories=judge_memories
+    )
     fates = Counter([await worker.settle(item) for item in items[:limit]])
     left = max(0, await count_pending(deps, space) - fates[ResolutionStatus.WAITING] - fates[ResolutionStatus.FAILED])
     tally = ResolutionReport(
@@ -354,7 +356,7 @@ async def _finish(deps: WorldDeps, space: SpaceId, run: UUID, tally: ResolutionR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Worker:
+class _ResolutionWorker:
     """One run in progress."""
 
     deps: WorldDeps
@@ -375,7 +377,7 @@ class _Worker:
         name = result.name if isinstance(result, FestingerError) else type(result).__name__
         log.warning("conflict not decided", conflict=str(item.id), error=name)
         if not self.dry_run:
-            await record_attempt(self.deps, self.space, item.id, reason=f"error: {name}")
+            await record_undecided_attempt(self.deps, self.space, item.id, reason=f"error: {name}")
         return ResolutionStatus.FAILED
 
     async def _settle(self, item: Conflict) -> ResolutionStatus:
@@ -399,7 +401,7 @@ class _Worker:
         return said.verdict, said.reason
 
     async def _verdict(self, case: ConflictCase) -> tuple[ConflictVerdict | None, str]:
-        ruled = apply_rules(case)
+        ruled = decide_by_rules(case)
         if ruled is not None:
             verdict = ConflictVerdict(
                 decision=ruled.decision,
@@ -416,12 +418,12 @@ class _Worker:
             return None, NO_MODEL
         if case.conflict.attempts >= MOST_ATTEMPTS:
             return None, TRIED_ENOUGH
-        said = await ask_model(self.model, case, run=self.run)
+        said = await ask_arbiter_model(self.model, case, run=self.run)
         self.bill.add(said.cost_usd)
         return said.verdict, said.reason
 
     async def _wait(self, item: Conflict, reason: str) -> ResolutionStatus:
         if not self.dry_run:
             is_try = reason not in (NO_MODEL, TRIED_ENOUGH)
-            await record_attempt(self.deps, self.space, item.id, reason=reason, is_try=is_try)
+            await record_undecided_attempt(self.deps, self.space, item.id, reason=reason, is_try=is_try)
         return ResolutionStatus.WAITING

@@ -9,11 +9,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from uuid import UUID
 
 from festinger.consolidation.apply import apply_plan
-from festinger.consolidation.ceilings import find_shadow
-from festinger.consolidation.context import NightContext, NightUnit, UnitWaitsError, log
+from festinger.consolidation.ceilings import find_shadow_ceilings
+from festinger.consolidation.context import NightContext, NightUnit, UnitPostponedError, log
 from festinger.consolidation.night import NightDeps, NightStep, Q, find_night, planned_from_json
-from festinger.consolidation.promote import promote_units
-from festinger.consolidation.reflect import reconsider_units, reflect_units, rewrite_units
+from festinger.consolidation.promote import promotion_units
+from festinger.consolidation.reflect import reconsideration_units, reflection_units, short_form_units
 from festinger.consolidation.tensions import tension_units
 from festinger.errors import FestingerError, StoreDown
 from festinger.ids import SpaceId
@@ -24,11 +24,11 @@ Report = Callable[[int, int, str], Awaitable[None]]
 
 UNITS: Mapping[NightStep, Callable[[NightContext], AsyncIterator[NightUnit]]] = {
     # First: what is put away here may be told anew in the same night, so that a second one finds nothing to do.
-    NightStep.RECONSIDER: reconsider_units,
-    NightStep.REFLECT: reflect_units,
+    NightStep.RECONSIDER: reconsideration_units,
+    NightStep.REFLECT: reflection_units,
     NightStep.TENSIONS: tension_units,
-    NightStep.REWRITE: rewrite_units,
-    NightStep.PROMOTE: promote_units,
+    NightStep.REWRITE: short_form_units,
+    NightStep.PROMOTE: promotion_units,
 }
 MOST_GROUPS = 20
 """Groups that a night shows."""
@@ -73,7 +73,7 @@ async def _survey(context: NightContext) -> None:
     groups = await context.rows("groups", covered=None, asked=[], limit=MOST_GROUPS)
     context.active, context.derived = row["active"], row["derived"]
     terms = context.terms
-    context.shadow = find_shadow(terms.shadow, terms.enforce, nights=row["promoting_nights"])
+    context.shadow = find_shadow_ceilings(terms.shadow, terms.enforce, nights=row["promoting_nights"])
     shown = [{"members": [str(each) for each in group["members"]], "causes": group["causes"]} for group in groups]
     context.survey = context.survey or {**row, "groups": shown, "model": context.model.name if context.model else ""}
 
@@ -98,7 +98,7 @@ async def _run_unit(context: NightContext, step: NightStep, unit: NightUnit) -> 
             async with context.deps.store.transaction() as transaction:
                 await context.write_unit(transaction, step.value, unit.key, [each.as_json() for each in plan])
         await apply_plan(context, step, unit.key, plan)
-    except UnitWaitsError:
+    except UnitPostponedError:
         context.counts["left_over"] += 1
     except StoreDown:
         raise

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from festinger.consolidation.context import NightContext, NightUnit, format_sources, select_cited
-from festinger.consolidation.night import NightItemKind, PlannedChange, plan_change, plan_text, unit_key
+from festinger.consolidation.night import NightItemKind, PlannedChange, plan_change, plan_learned_text, unit_key
 from festinger.consolidation.reflect import PACKAGE, recall_sources
 from festinger.judge.model import Relation
 from festinger.llm.model import AnswerSchema
@@ -38,7 +38,7 @@ class TensionAnswer(AnswerSchema):
 async def tension_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per tension that ends or is acknowledged, and per value with deeds that no tension cites."""
     for row in await context.rows("open_tensions"):
-        if (change := _follow_tension(row)) is not None:
+        if (change := _plan_tension_followup(row)) is not None:
             key = f"{change.kind.value}:{change.memory}:{row['acted']}"
             yield NightUnit(key=key, known=[change])
     judge = "rules" if context.model is None else "model"
@@ -52,7 +52,7 @@ async def tension_units(context: NightContext) -> AsyncIterator[NightUnit]:
             yield NightUnit(key=unit_key(row["key"], [value, *new]), plan=plan, makes=row["tension"] is None)
 
 
-def _follow_tension(row: Mapping[str, Any]) -> PlannedChange | None:
+def _plan_tension_followup(row: Mapping[str, Any]) -> PlannedChange | None:
     """Return what becomes of a tension by how often it was shown and what was done since."""
     tension, shown, acted = memory_from_row(row), row["shown"], row["acted"]
     if acted >= AGREEING and not row["against"]:
@@ -66,16 +66,16 @@ def _follow_tension(row: Mapping[str, Any]) -> PlannedChange | None:
 async def _plan_tension(
     context: NightContext, value: Memory, deeds: Sequence[Memory], *, known: str
 ) -> list[PlannedChange]:
-    against = await _find_against(context, value, deeds)
+    against = await _find_contradicting(context, value, deeds)
     if not against:
         return []
     quotes = "; ".join(f'"{each.content[:QUOTED]}"' for each in against)
     text, reason = f'"{value.content[:QUOTED]}" is held, and yet: {quotes}', f"{len(against)} memories go against it"
     cites = (value, *against)
-    return [plan_text(Kind.TENSION, text, cites, memory=known, about=str(value.id), reason=reason)]
+    return [plan_learned_text(Kind.TENSION, text, cites, memory=known, about=str(value.id), reason=reason)]
 
 
-async def _find_against(context: NightContext, value: Memory, deeds: Sequence[Memory]) -> list[Memory]:
+async def _find_contradicting(context: NightContext, value: Memory, deeds: Sequence[Memory]) -> list[Memory]:
     """Return the memories that go against a value, as the model says, or the rules without one."""
     if context.model is None:
         judged = [(each, context.deps.memory.panel.by_rules(build_memory_pair(value, each))) for each in deeds]

@@ -45,7 +45,7 @@ class EncoderShape:
 
 
 @dataclass(slots=True)
-class Graph:
+class OnnxGraphBuilder:
     """Nodes and arrays of a graph under construction. Each method adds one node and names its output."""
 
     nodes: list[onnx.NodeProto] = field(default_factory=list)
@@ -94,12 +94,12 @@ def read_tensors(path: Path) -> dict[str, Array]:
         raise WeightsUnfit(f"`{path.name}` cannot be read: {error}") from error
 
 
-def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> Graph:
+def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> OnnxGraphBuilder:
     """Build the graph from token ids to unit vectors.
 
     Weights of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers.
     """
-    graph = Graph()
+    graph = OnnxGraphBuilder()
     mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
     hidden = _embeddings(graph, tensors, shape)
     bias = _attention_bias(graph, mask)
@@ -108,12 +108,12 @@ def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pool
     graph.number("scale", (shape.hidden / shape.heads) ** -0.5)
     for number in range(shape.layers):
         hidden = _layer(graph, tensors, shape, hidden=hidden, bias=bias, prefix=f"encoder.layer.{number}.")
-    pooled = _mean(graph, hidden, mask) if pooling is Pooling.MEAN else _first(graph, hidden)
-    _unit_length(graph, pooled)
+    pooled = _pool_mean(graph, hidden, mask) if pooling is Pooling.MEAN else _first(graph, hidden)
+    _add_unit_vector_output(graph, pooled)
     return graph
 
 
-def to_onnx(graph: Graph, dimensions: int) -> bytes:
+def to_onnx(graph: OnnxGraphBuilder, dimensions: int) -> bytes:
     """Serialize the graph without its arrays: they are passed to the runtime as they are."""
     numbers = [
         helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
@@ -121,7 +121,7 @@ def to_onnx(graph: Graph, dimensions: int) -> bytes:
     ]
     output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", dimensions])
     proto = helper.make_graph(
-        graph.nodes, "bert", numbers, [output], [_declared(name, a) for name, a in graph.arrays.items()]
+        graph.nodes, "bert", numbers, [output], [_build_tensor_proto(name, a) for name, a in graph.arrays.items()]
     )
     opsets = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
@@ -131,7 +131,7 @@ def to_onnx(graph: Graph, dimensions: int) -> bytes:
 _LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
 
 
-def large_arrays(graph: Graph, source: Path, *, own: Container[str] = ()) -> dict[str, Array]:
+def share_large_arrays(graph: OnnxGraphBuilder, source: Path, *, own: Container[str] = ()) -> dict[str, Array]:
     """Return the weights for the runtime, sharing those that another session of this process holds.
     Trained layers (`own`) are not shared: those of other readers have the same names."""
     return {
@@ -146,7 +146,7 @@ def is_large(array: Array) -> bool:
     return array.size > 16
 
 
-def _declared(name: str, array: Array) -> onnx.TensorProto:
+def _build_tensor_proto(name: str, array: Array) -> onnx.TensorProto:
     tensor = onnx.TensorProto(name=name, data_type=helper.np_dtype_to_tensor_dtype(array.dtype), dims=array.shape)
     if is_large(array):
         tensor.data_location = TensorProto.EXTERNAL
@@ -156,7 +156,7 @@ def _declared(name: str, array: Array) -> onnx.TensorProto:
     return tensor
 
 
-def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape) -> str:
+def _embeddings(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape) -> str:
     words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
     # A text to embed has only one segment, so its embedding is added to every position.
     segment = tensors["embeddings.token_type_embeddings.weight"][0]
@@ -165,29 +165,29 @@ def _embeddings(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape)
     length = graph.node("Shape", ["input_ids"], start=1, end=2)
     at = graph.node("Slice", [positions, start, length, start])
     summed = graph.node("Add", [graph.node("Gather", [words, "input_ids"]), at])
-    return _normalised(graph, tensors, shape, hidden=summed, name="embeddings.LayerNorm")
+    return _layer_norm(graph, tensors, shape, hidden=summed, name="embeddings.LayerNorm")
 
 
-def _attention_bias(graph: Graph, mask: str) -> str:
+def _attention_bias(graph: OnnxGraphBuilder, mask: str) -> str:
     padding = graph.node("Sub", [graph.number("one", 1.0), mask])
     bias = graph.node("Mul", [padding, graph.number("masked", MASKED)])
     return graph.node("Unsqueeze", [bias, graph.whole("head_axes", 1, 2)])
 
 
 def _layer(
-    graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, bias: str, prefix: str
+    graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, bias: str, prefix: str
 ) -> str:
     context = _attention(graph, tensors, hidden=hidden, bias=bias, prefix=prefix + "attention.self.")
     out = _linear(graph, tensors, hidden=context, name=prefix + "attention.output.dense")
     summed = graph.node("Add", [out, hidden])
-    hidden = _normalised(graph, tensors, shape, hidden=summed, name=prefix + "attention.output.LayerNorm")
+    hidden = _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "attention.output.LayerNorm")
     wide = _linear(graph, tensors, hidden=hidden, name=prefix + "intermediate.dense")
     out = _linear(graph, tensors, hidden=graph.node("Gelu", [wide]), name=prefix + "output.dense")
     summed = graph.node("Add", [out, hidden])
-    return _normalised(graph, tensors, shape, hidden=summed, name=prefix + "output.LayerNorm")
+    return _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "output.LayerNorm")
 
 
-def _attention(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, bias: str, prefix: str) -> str:
+def _attention(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, bias: str, prefix: str) -> str:
     def heads(name: str, order: tuple[int, ...]) -> str:
         flat = _linear(graph, tensors, hidden=hidden, name=prefix + name)
         return graph.node("Transpose", [graph.node("Reshape", [flat, "split_heads"])], perm=order)
@@ -199,7 +199,7 @@ def _attention(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, bias:
     return graph.node("Reshape", [graph.node("Transpose", [context], perm=(0, 2, 1, 3)), "join_heads"])
 
 
-def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
+def _linear(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
     weight = graph.array(name + ".weight", tensors[name + ".weight"].T)
     if name + ".scale" in tensors:
         scale = graph.array(name + ".scale", tensors[name + ".scale"])
@@ -209,7 +209,7 @@ def _linear(graph: Graph, tensors: Mapping[str, Array], *, hidden: str, name: st
     return graph.node("Add", [product, graph.array(name + ".bias", tensors[name + ".bias"])])
 
 
-def _integer_product(graph: Graph, *, hidden: str, weight: str, scale: str) -> str:
+def _integer_product(graph: OnnxGraphBuilder, *, hidden: str, weight: str, scale: str) -> str:
     numbers, size, zero = (f"{hidden}_{part}" for part in ("numbers", "size", "zero"))
     if numbers not in graph.quantized:
         graph.quantized.add(numbers)
@@ -218,23 +218,25 @@ def _integer_product(graph: Graph, *, hidden: str, weight: str, scale: str) -> s
     return graph.node("Mul", [product, graph.node("Mul", [size, scale])])
 
 
-def _normalised(graph: Graph, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, name: str) -> str:
+def _layer_norm(
+    graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, name: str
+) -> str:
     weight = graph.array(name + ".weight", tensors[name + ".weight"])
     bias = graph.array(name + ".bias", tensors[name + ".bias"])
     return graph.node("LayerNormalization", [hidden, weight, bias], axis=-1, epsilon=shape.epsilon)
 
 
-def _mean(graph: Graph, hidden: str, mask: str) -> str:
+def _pool_mean(graph: OnnxGraphBuilder, hidden: str, mask: str) -> str:
     """Sum over real tokens: the mean up to a factor that normalization removes."""
     counted = graph.node("Mul", [hidden, graph.node("Unsqueeze", [mask, graph.whole("last_axis", 2)])])
     return graph.node("ReduceSum", [counted, graph.whole("length_axis", 1)], keepdims=0)
 
 
-def _first(graph: Graph, hidden: str) -> str:
+def _first(graph: OnnxGraphBuilder, hidden: str) -> str:
     return graph.node("Gather", [hidden, graph.array("first", np.array(0, dtype=np.int64))], axis=1)
 
 
-def _unit_length(graph: Graph, pooled: str) -> None:
+def _add_unit_vector_output(graph: OnnxGraphBuilder, pooled: str) -> None:
     length = graph.node("ReduceL2", [pooled, graph.whole("width_axis", 1)], keepdims=1)
     least = graph.node("Max", [length, graph.number("least", 1e-12)])
     graph.nodes.append(helper.make_node("Div", [pooled, least], ["vectors"]))

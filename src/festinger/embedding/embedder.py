@@ -19,7 +19,7 @@ from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from festinger.clock import Stopwatch, system_stopwatch
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, bundled_profiles
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, load_bundled_profiles
 from festinger.errors import BadInput, PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.observability.metrics import (
     EMBEDDING_CACHED,
@@ -97,7 +97,7 @@ class EmbedderOptions:
     """Folder for weights fetched from a model hub."""
     session: "aiohttp.ClientSession | None" = None
     """Shared and closed by the caller; without one, an engine makes its own."""
-    profiles: Mapping[str, EmbedderProfile] = field(default_factory=bundled_profiles)
+    profiles: Mapping[str, EmbedderProfile] = field(default_factory=load_bundled_profiles)
     stopwatch: Stopwatch = system_stopwatch
 
 
@@ -129,7 +129,7 @@ def to_unit_vectors(rows: Rows, *, count: int, dimensions: int, name: str) -> li
         raise ProviderRefused(f"`{name}` answered with a vector of zeros.")
     unit = (table / lengths).astype(np.float32)
     # One array per vector: a view would keep the whole batch alive as long as one of them is cached.
-    return [_read_only(row.copy()) for row in unit]
+    return [_make_read_only(row.copy()) for row in unit]
 
 
 def _table(rows: Rows, *, count: int, dimensions: int, name: str) -> NDArray[np.float64]:
@@ -148,7 +148,7 @@ def _table(rows: Rows, *, count: int, dimensions: int, name: str) -> NDArray[np.
     return np.stack(table)
 
 
-def _read_only(vector: Vector) -> Vector:
+def _make_read_only(vector: Vector) -> Vector:
     vector.flags.writeable = False
     return vector
 
@@ -162,7 +162,7 @@ async def embed_in_batches(texts: Sequence[str], call: Call, *, size: int) -> li
     """Embed every text. Raises `PartlyEmbedded` if some failed, the provider's own error if all did."""
     outcomes: list[Outcome] = []
     for start in range(0, len(texts), size):
-        outcomes += await _by_halves(texts[start : start + size], call)
+        outcomes += await _embed_or_halve(texts[start : start + size], call)
     for outcome in outcomes:
         if isinstance(outcome, Failure):
             EMBEDDING_FAILED.labels(outcome.name).inc()
@@ -180,12 +180,12 @@ def require_all_vectors(outcomes: Sequence[Outcome]) -> list[Vector]:
     raise PartlyEmbedded(vectors, failures)
 
 
-async def _by_halves(texts: Sequence[str], call: Call) -> list[Outcome]:
+async def _embed_or_halve(texts: Sequence[str], call: Call) -> list[Outcome]:
     first = await _attempt(texts, call)
-    return await _narrow(texts, first, call) if isinstance(first, Failure) else first
+    return await _embed_halves(texts, first, call) if isinstance(first, Failure) else first
 
 
-async def _narrow(texts: Sequence[str], failure: Failure, call: Call) -> list[Outcome]:
+async def _embed_halves(texts: Sequence[str], failure: Failure, call: Call) -> list[Outcome]:
     """Find the outcomes of texts that are known to fail together."""
     if len(texts) == 1:
         return [failure]
@@ -197,7 +197,7 @@ async def _narrow(texts: Sequence[str], failure: Failure, call: Call) -> list[Ou
         return [failure] * len(texts)
     outcomes: list[Outcome] = []
     for half, answer in zip(halves, answers, strict=True):
-        outcomes += await _narrow(half, answer, call) if isinstance(answer, Failure) else answer
+        outcomes += await _embed_halves(half, answer, call) if isinstance(answer, Failure) else answer
     return outcomes
 
 

@@ -27,7 +27,7 @@ async def check_embedder(embedder: Embedder, *, at: datetime) -> Sequence[Check]
 
 def check_profile(profile: EmbedderProfile) -> Check:
     """Check whether vectors may decide, and which thresholds were carried over rather than measured."""
-    if not profile.calibrated:
+    if not profile.is_calibrated:
         return warning_check(
             "embedder.profile",
             f"`{profile.name}` is uncalibrated: nothing is decided by its vectors alone.",

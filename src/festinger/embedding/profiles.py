@@ -37,7 +37,7 @@ class EmbeddingPurpose(StrEnum):
     CLUSTER = "cluster"
 
 
-class Threshold(StrEnum):
+class ThresholdName(StrEnum):
     """Every similarity that is compared with a number anywhere."""
 
     SAME = "same"
@@ -82,15 +82,15 @@ class EmbedderProfile:
     prefixes: Mapping[EmbeddingPurpose, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     task_types: Mapping[EmbeddingPurpose, str] = field(default_factory=dict)
-    readings: Mapping[Threshold, ThresholdReading] = field(default_factory=dict)
+    readings: Mapping[ThresholdName, ThresholdReading] = field(default_factory=dict)
     curve: tuple[CurvePoint, ...] = ()
     """What `same` and `check` were derived from, if measured on this installation."""
 
     @property
-    def calibrated(self) -> bool:
+    def is_calibrated(self) -> bool:
         return bool(self.readings)
 
-    def threshold(self, name: Threshold) -> float | None:
+    def threshold(self, name: ThresholdName) -> float | None:
         """Return the cosine from which `name` holds; `None` if vectors alone may not decide it."""
         reading = self.readings.get(name)
         return reading.value if reading else None
@@ -111,22 +111,22 @@ def find_profile(name: str, profiles: Mapping[str, EmbedderProfile]) -> Embedder
 
 
 @cache
-def bundled_profiles() -> Mapping[str, EmbedderProfile]:
+def load_bundled_profiles() -> Mapping[str, EmbedderProfile]:
     """Return the profiles that ship with Festinger, by model name."""
     text = files("festinger.embedding").joinpath("profiles.toml").read_text(encoding="utf-8")
-    return read_profiles(text, source="profiles.toml")
+    return parse_profiles(text, source="profiles.toml")
 
 
-def installed_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
+def load_all_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
     """Return the bundled profiles, overridden by those measured on this installation."""
     if not path.exists():
-        return bundled_profiles()
-    measured = read_profiles(path.read_text(encoding="utf-8"), source=str(path))
-    bundled = bundled_profiles()
-    return {**bundled, **{name: _over(find_profile(name, bundled), own) for name, own in measured.items()}}
+        return load_bundled_profiles()
+    measured = parse_profiles(path.read_text(encoding="utf-8"), source=str(path))
+    bundled = load_bundled_profiles()
+    return {**bundled, **{name: _fill_from_bundled(find_profile(name, bundled), own) for name, own in measured.items()}}
 
 
-def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
+def _fill_from_bundled(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
     """Return `own`, with what it leaves out taken from the bundled profile."""
     return replace(
         own,
@@ -139,7 +139,7 @@ def _over(bundled: EmbedderProfile, own: EmbedderProfile) -> EmbedderProfile:
     )
 
 
-def read_profiles(text: str, *, source: str) -> Mapping[str, EmbedderProfile]:
+def parse_profiles(text: str, *, source: str) -> Mapping[str, EmbedderProfile]:
     """Read profiles from TOML. An unknown key or threshold is refused: it would silently do nothing."""
     try:
         sheet = _ProfilesFile.model_validate(tomllib.loads(text))
@@ -148,47 +148,47 @@ def read_profiles(text: str, *, source: str) -> Mapping[str, EmbedderProfile]:
             f"`{source}` is not a list of embedder profiles: {error}",
             hint="Mend the file, or write it again with `festinger calibrate --save`.",
         ) from error
-    return {name: _profile(name, entry, sheet) for name, entry in sheet.models.items()}
+    return {name: _build_profile(name, entry, sheet) for name, entry in sheet.models.items()}
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class _ReadingEntry(_Strict):
+class _ReadingEntry(_StrictModel):
     value: float | None = Field(None, ge=-1, le=1)
     data: str
     at: date | None = None
     how: str = ""
 
 
-class _Entry(_Strict):
+class _ProfileEntry(_StrictModel):
     dimensions: int | None = Field(None, ge=1, le=16_000)
     max_tokens: int | None = Field(None, ge=1)
     carries: str = ""
     prefixes: dict[EmbeddingPurpose, str] = {}
     kinds: dict[str, str] = {}
     task_types: dict[EmbeddingPurpose, str] = {}
-    thresholds: dict[Threshold, _ReadingEntry] = {}
+    thresholds: dict[ThresholdName, _ReadingEntry] = {}
     curve: tuple[CurvePoint, ...] = ()
     direction: tuple[float, ...] = ()
     """Of negations, saved by earlier versions; not read."""
 
 
-class _ProfilesFile(_Strict):
-    models: dict[str, _Entry] = {}
+class _ProfilesFile(_StrictModel):
+    models: dict[str, _ProfileEntry] = {}
 
 
-def _profile(name: str, entry: _Entry, sheet: _ProfilesFile) -> EmbedderProfile:
+def _build_profile(name: str, entry: _ProfileEntry, sheet: _ProfilesFile) -> EmbedderProfile:
     said: dict[str, Any] = {key: value for key, value in entry if key not in ("carries", "direction", "thresholds")}
-    return EmbedderProfile(name=name, readings={**_carried(entry.carries, sheet), **_own(entry)}, **said)
+    return EmbedderProfile(name=name, readings={**_carried_readings(entry.carries, sheet), **_own(entry)}, **said)
 
 
-def _own(entry: _Entry) -> dict[Threshold, ThresholdReading]:
+def _own(entry: _ProfileEntry) -> dict[ThresholdName, ThresholdReading]:
     return {threshold: ThresholdReading(**reading.model_dump()) for threshold, reading in entry.thresholds.items()}
 
 
-def _carried(source: str, sheet: _ProfilesFile) -> dict[Threshold, ThresholdReading]:
+def _carried_readings(source: str, sheet: _ProfilesFile) -> dict[ThresholdName, ThresholdReading]:
     """Return the values of `source`, marked as carried, for thresholds never measured for this model."""
     if not source:
         return {}
@@ -201,14 +201,14 @@ FILE = "profiles.toml"
 PRIVATE = 0o600
 
 
-def measured_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
+def load_measured_profiles(path: Path) -> Mapping[str, EmbedderProfile]:
     """Return the profiles in this file alone; none if there is no file yet."""
-    return read_profiles(path.read_text(encoding="utf-8"), source=str(path)) if path.exists() else {}
+    return parse_profiles(path.read_text(encoding="utf-8"), source=str(path)) if path.exists() else {}
 
 
 def save_profile(path: Path, profile: EmbedderProfile) -> None:
     """Store one profile in the file; those of other models stay."""
-    text = format_profiles({**measured_profiles(path), profile.name: profile}.values())
+    text = format_profiles({**load_measured_profiles(path), profile.name: profile}.values())
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, PRIVATE)
@@ -227,12 +227,14 @@ def save_profile(path: Path, profile: EmbedderProfile) -> None:
 
 
 def format_profiles(profiles: Iterable[EmbedderProfile]) -> str:
-    """Format profiles as TOML for `read_profiles`. Carried values are left out: they were not measured."""
+    """Format profiles as TOML for `parse_profiles`. Carried values are left out: they were not measured."""
     head = "# Measured on this installation by `festinger calibrate --save`; over the profiles of Festinger.\n"
-    return head + "".join(line for profile in sorted(profiles, key=lambda one: one.name) for line in _entry(profile))
+    return head + "".join(
+        line for profile in sorted(profiles, key=lambda one: one.name) for line in _format_entry(profile)
+    )
 
 
-def _entry(profile: EmbedderProfile) -> Iterator[str]:
+def _format_entry(profile: EmbedderProfile) -> Iterator[str]:
     yield f"\n[models.{_quoted(profile.name)}]\n"
     for name, number in (("dimensions", profile.dimensions), ("max_tokens", profile.max_tokens)):
         if number is not None:
@@ -244,10 +246,10 @@ def _entry(profile: EmbedderProfile) -> Iterator[str]:
             yield f"{name}.{_quoted(key)} = {_quoted(text)}\n"
     for threshold, reading in profile.readings.items():
         if not reading.carried:
-            yield f"thresholds.{threshold} = {_reading(reading)}\n"
+            yield f"thresholds.{threshold} = {_format_reading(reading)}\n"
 
 
-def _reading(reading: ThresholdReading) -> str:
+def _format_reading(reading: ThresholdReading) -> str:
     parts = [f"data = {_quoted(reading.data)}"]
     if reading.value is not None:
         parts.append(f"value = {reading.value!r}")

@@ -35,7 +35,7 @@ BUILT_IN = tuple(
 log = structlog.get_logger()
 
 
-def find_providers() -> Mapping[str, EntryPoint]:
+def find_embedding_providers() -> Mapping[str, EntryPoint]:
     """Return every available provider by name, without importing any."""
     others = {entry.name: entry for entry in entry_points(group=GROUP)}
     return {**others, **{entry.name: entry for entry in BUILT_IN}}
@@ -45,7 +45,7 @@ async def open_embedder(choice: str, supplies: EmbedderOptions) -> Embedder:
     """Open the embedder that `choice` names, with its profile and a cache."""
     provider, model = split_choice(choice)
     open_engine: OpenEngine = _provider(provider, choice=choice).load()
-    return _behind_the_port(await open_engine(model, supplies), supplies)
+    return _wrap_engine(await open_engine(model, supplies), supplies)
 
 
 async def open_embedder_or_null(choice: str, supplies: EmbedderOptions) -> Embedder:
@@ -58,7 +58,7 @@ async def open_embedder_or_null(choice: str, supplies: EmbedderOptions) -> Embed
     except (CannotStart, Unavailable) as error:
         DEGRADED.labels("embedder").inc()
         log.warning("goes on without embedder", embedder=choice, why=error.message, hint=error.hint)
-        return _behind_the_port(NullEngine(error), supplies)
+        return _wrap_engine(NullEngine(error), supplies)
 
 
 def is_semantic(name: str) -> bool:
@@ -66,7 +66,7 @@ def is_semantic(name: str) -> bool:
     return not name.startswith(("none:", "hashed:"))
 
 
-def _behind_the_port(engine: Engine, supplies: EmbedderOptions) -> Embedder:
+def _wrap_engine(engine: Engine, supplies: EmbedderOptions) -> Embedder:
     profile = find_profile(engine.name, supplies.profiles)
     return CachedEmbedder(CheckedEmbedder(engine, profile, supplies=supplies))
 
@@ -75,12 +75,12 @@ def split_choice(choice: str) -> tuple[str, str]:
     """Split `ollama:nomic-embed-text:latest` into (`ollama`, `nomic-embed-text:latest`)."""
     provider, colon, model = choice.partition(":")
     if not colon:
-        raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(find_providers()))
+        raise BadSetting(f"`{choice}` is not of the form `provider:model`.", hint=_list(find_embedding_providers()))
     return provider, model
 
 
 def _provider(provider: str, *, choice: str) -> EntryPoint:
-    known = find_providers()
+    known = find_embedding_providers()
     if provider not in known:
         raise BadSetting(f"`{choice}` names no provider of embeddings.", hint=_list(known))
     return known[provider]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from festinger.embedding.quiet import faults, ort
+from festinger.embedding.quiet_onnxruntime import faults, ort
 from festinger.errors import ProviderRefused, WeightsUnfit
 from festinger.observability.metrics import EMBEDDING_CLIPPED
 
@@ -77,17 +77,17 @@ class Runner:
         threads = self._urgent if is_urgent else self._threads
         if len(texts) == 1:
             # A query: it would wait for a thread twice.
-            return await _in_thread(threads, self._run_whole, list(texts))
-        encodings = await _in_thread(threads, self._encode, list(texts))
+            return await _run_in_thread(threads, self._encode_and_run, list(texts))
+        encodings = await _run_in_thread(threads, self._encode, list(texts))
         places = plan_batches([len(encoding.ids) for encoding in encodings], size=self._size)
-        rows = [await _in_thread(threads, self._run, [encodings[place] for place in run]) for run in places]
+        rows = [await _run_in_thread(threads, self._run, [encodings[place] for place in run]) for run in places]
         return np.concatenate(rows)[np.argsort(np.concatenate(places))]
 
     def close(self) -> None:
         for threads in (self._threads, self._urgent):
             threads.shutdown(wait=False, cancel_futures=True)
 
-    def _run_whole(self, texts: Sequence[Any]) -> Numbers:
+    def _encode_and_run(self, texts: Sequence[Any]) -> Numbers:
         return self._run(self._encode(texts))
 
     def _encode(self, texts: Sequence[Any]) -> list[Encoding]:
@@ -105,7 +105,7 @@ class Runner:
         return self._read(first, feed["attention_mask"])
 
 
-async def _in_thread(threads: ThreadPoolExecutor, operation: Callable[[A], B], given: A) -> B:
+async def _run_in_thread(threads: ThreadPoolExecutor, operation: Callable[[A], B], given: A) -> B:
     return await asyncio.get_running_loop().run_in_executor(threads, operation, given)
 
 

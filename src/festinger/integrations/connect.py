@@ -21,8 +21,8 @@ from typing import Any
 
 from festinger.errors import BadInput
 from festinger.integrations import jsonc
-from festinger.integrations.hook import find_project
-from festinger.store.paths import make_folder, open_private
+from festinger.integrations.hook import find_project_agent
+from festinger.store.paths import make_folder, open_private_file
 
 TOOLS = ("claude-code", "codex", "cursor", "opencode")
 NAME = "festinger"
@@ -97,7 +97,7 @@ class TomlEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WholeFile:
+class WholeFileEdit:
     path: Path
     content: str
 
@@ -110,7 +110,7 @@ class WholeFile:
         return None if text == self.content else text
 
 
-ConfigEdit = JsonEdit | TomlEdit | WholeFile
+ConfigEdit = JsonEdit | TomlEdit | WholeFileEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +137,12 @@ class InstalledCommands:
     folder: Path
     """Where the hook finds its connection; see `hook`."""
 
-    def hook_of(self, tool: str) -> list[str]:
+    def hook_command(self, tool: str) -> list[str]:
         return [str(self.hook), tool, str(self.folder)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolPlace:
+class ToolConfigLocation:
     """A tool, for all of a person's projects or in one."""
 
     tool: str
@@ -162,14 +162,14 @@ class ToolPlace:
         return Path(self.environment.get(moved) or self.person / name)
 
 
-def build_edits(place: ToolPlace, commands: InstalledCommands) -> list[ConfigEdit]:
+def build_edits(place: ToolConfigLocation, commands: InstalledCommands) -> list[ConfigEdit]:
     tool, folder, project = place.tool, place.folder, place.project
     own = project or folder
-    hook = shlex.join(commands.hook_of(tool))
+    hook = shlex.join(commands.hook_command(tool))
     handler = {"type": "command", "command": hook, "timeout": HOOK_TIMEOUT}
     server: dict[str, Any] = {
         "command": str(commands.festinger),
-        "args": ["mcp", *(["--agent", find_project(str(project))] if project else ["--here"])],
+        "args": ["mcp", *(["--agent", find_project_agent(str(project))] if project else ["--here"])],
     }
     edits: list[ConfigEdit]
     if tool == "claude-code":
@@ -203,15 +203,15 @@ def build_edits(place: ToolPlace, commands: InstalledCommands) -> list[ConfigEdi
             JsonEdit(path=folder / "mcp.json", members={("mcpServers", NAME): server}),
         ]
     else:
-        plugin = _load_text("opencode.js").replace("__HOOK__", json.dumps(commands.hook_of(tool)))
+        plugin = _load_text("opencode.js").replace("__HOOK__", json.dumps(commands.hook_command(tool)))
         name = "opencode.jsonc" if (own / "opencode.jsonc").exists() else "opencode.json"
         local = {"type": "local", "command": [server["command"], *server["args"]], "enabled": True}
         edits = [
-            WholeFile(path=folder / "plugins" / f"{NAME}.js", content=plugin),
+            WholeFileEdit(path=folder / "plugins" / f"{NAME}.js", content=plugin),
             JsonEdit(path=own / name, members={("mcp", NAME): local}),
         ]
     skills = (project or place.person) / ".agents" if tool == "codex" else folder
-    return [*edits, WholeFile(path=skills / "skills" / NAME / "SKILL.md", content=_load_text("skill.md"))]
+    return [*edits, WholeFileEdit(path=skills / "skills" / NAME / "SKILL.md", content=_load_text("skill.md"))]
 
 
 def _load_text(name: str) -> str:
@@ -246,18 +246,18 @@ def apply_changes(tool: str, changes: Sequence[FileChange], folder: Path, *, con
             assert change.after is not None
             backup = f"{_digest(str(change.path))[:16]}.before"
             if change.before is not None:
-                write_private(folder / backup, change.before)
+                write_private_file(folder / backup, change.before)
             kept = backup if change.before is not None else None
             records[str(change.path)] = {"tool": tool, "before": kept, "after": _digest(change.after)}
         # The record first: if writing stops midway, the next run knows what the file held.
-        write_private(folder / "connected.json", json.dumps(records, indent=2))
+        write_private_file(folder / "connected.json", json.dumps(records, indent=2))
         if change.current != change.after:
             _write(change.path, change.after)
         if not connect and record is not None and record["before"]:
             (folder / record["before"]).unlink(missing_ok=True)
 
 
-def count_hooks(folder: Path) -> list[dict[str, Any]]:
+def summarize_hooks(folder: Path) -> list[dict[str, Any]]:
     """For each tool, the files that we changed and how its hooks ended."""
     records, rows = _load_records(folder), []
     for tool in TOOLS:
@@ -323,9 +323,9 @@ def _write(path: Path, text: str | None) -> None:
     beside.replace(path)
 
 
-def write_private(path: Path, text: str) -> None:
+def write_private_file(path: Path, text: str) -> None:
     """Write a file that only its owner can read."""
-    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+    with os.fdopen(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(text.encode())
 
 

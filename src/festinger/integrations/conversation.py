@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from festinger.client.episodes import Talk
+from festinger.client.episodes import SessionConversation
 from festinger.client.memory import Memory
 from festinger.errors import FestingerError, Unavailable
 from festinger.ids import Origin
@@ -23,7 +23,7 @@ class AgentConversation:
     def __init__(self, memory: Memory, session: str) -> None:
         self._memory = memory.for_session(session)
         self._session = session
-        self._talk: Talk | None = None
+        self._talk: SessionConversation | None = None
         self._notes: dict[str, str] = {}
         self._shown: list[str] = []
 

@@ -49,9 +49,9 @@ def main() -> None:
 
 
 def _run() -> None:
-    signal.signal(signal.SIGALRM, _give_up)
+    signal.signal(signal.SIGALRM, _raise_timeout)
     total = float(os.environ.get(TOTAL_VARIABLE) or TOTAL_SECONDS)
-    signal.setitimer(signal.ITIMER_REAL, max(total - _running_seconds(), 0.001))
+    signal.setitimer(signal.ITIMER_REAL, max(total - _seconds_since_start(), 0.001))
     outcome = FAILED
     try:
         tool, folder = sys.argv[1:3]
@@ -79,13 +79,13 @@ def build_request(tool: str, payload: dict[str, object]) -> dict[str, object]:
         "tool": tool,
         "event": EVENTS[str(payload["hook_event_name"])],
         "session": str(payload.get("session_id") or payload["conversation_id"])[:LONGEST_NAME],
-        "agent": find_project(str(payload.get("cwd") or roots[0])),  # type: ignore[index]
+        "agent": find_project_agent(str(payload.get("cwd") or roots[0])),  # type: ignore[index]
         "model": str(payload.get("model") or "")[:LONGEST_NAME],
         "text": _cut(str(text)),
     }
 
 
-def find_project(folder: str) -> str:
+def find_project_agent(folder: str) -> str:
     """The agent of a folder: the root of its git repository, which all worktrees share; else the folder."""
     here = start = os.path.realpath(folder)
     while True:
@@ -114,7 +114,7 @@ def format_answer(tool: str, payload: dict[str, object], text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}})
 
 
-def _running_seconds() -> float:
+def _seconds_since_start() -> float:
     """How long ago this process began: on a busy machine the interpreter alone may take most of the time."""
     try:
         with open("/proc/self/stat", encoding="utf-8") as file:  # noqa: PTH123
@@ -124,7 +124,7 @@ def _running_seconds() -> float:
         return START_SECONDS
 
 
-def _give_up(*_: object) -> None:
+def _raise_timeout(*_: object) -> None:
     raise TimeoutError
 
 

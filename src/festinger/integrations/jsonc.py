@@ -98,17 +98,17 @@ def _insert(text: str, node: JsonNode, value: Any, name: str | None = None) -> s
         added = f" {label}{json.dumps(value, ensure_ascii=False)}{tail[len(kept) :]}"
     else:
         outer = _indent_of(text, node.start)
-        indent = _indent_of(text, node.parts[0].begins) if node.parts else outer + _step_of(text)
+        indent = _indent_of(text, node.parts[0].begins) if node.parts else outer + _detect_indent_step(text)
         ending = tail[len(kept) :] if node.parts else "\n" + outer
-        added = f"\n{indent}{label}{_format(text, value, indent)}{ending}"
+        added = f"\n{indent}{label}{_format_indented_json(text, value, indent)}{ending}"
     return text[:last] + comma + kept + added + text[close:]
 
 
-def _format(text: str, value: Any, indent: str) -> str:
-    return json.dumps(value, indent=_step_of(text), ensure_ascii=False).replace("\n", f"\n{indent}")
+def _format_indented_json(text: str, value: Any, indent: str) -> str:
+    return json.dumps(value, indent=_detect_indent_step(text), ensure_ascii=False).replace("\n", f"\n{indent}")
 
 
-def _step_of(text: str) -> str:
+def _detect_indent_step(text: str) -> str:
     """The indentation of the first line that has one."""
     found = _INDENTED.search(text)
     return found[1] if found else "  "

@@ -20,11 +20,11 @@ from procrastinate.jobs import Job
 
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import BadInput, FestingerError, ProviderDown, ProviderRefused, StoreDown
-from festinger.jobs.load import IdleGate, read_backlog
-from festinger.jobs.model import JobCancelledError, JobDefinition, JobEnd, JobEnding, JobRun, Watch
+from festinger.jobs.backpressure import IdleGate, read_backlog
+from festinger.jobs.model import EndedJob, JobCancelledError, JobDefinition, JobEndState, JobRun, Watch
 from festinger.observability.metrics import JOBS_DONE, JOBS_SECONDS
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 PATIENT = (
     timedelta(seconds=5),
@@ -66,7 +66,7 @@ def retry_after(error: BaseException, *, failures: int, chance: random.Random) -
 
 log = structlog.get_logger()
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 POSTPONE = timedelta(minutes=1)
 MAX_ERROR = 500
@@ -128,9 +128,9 @@ async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, i
     await deps.courtesy.turn()
     began = deps.stopwatch()
     try:
-        await _put_off(deps, work, job)
+        await _check_cancel_or_postpone(deps, work, job)
         with structlog.contextvars.bound_contextvars(job=job.id, job_name=work.name):
-            async with run.watchdog():
+            async with run.start_watchdog():
                 await work.operation(run, **ids)
     except RetryLaterError:
         raise
@@ -138,7 +138,7 @@ async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, i
         await _ended(deps, work, "cancelled")
         raise JobAborted from None
     except asyncio.CancelledError:
-        await _forgiven(deps, job)
+        await _uncount_attempt(deps, job)
         raise
     except Exception as error:  # noqa: BLE001 - the job edge: a deed may raise anything, the queue goes on
         raise await _failed(deps, work, job, ids=ids, error=error) from None
@@ -146,17 +146,17 @@ async def run_attempt(deps: JobDeps, work: JobDefinition, context: JobContext, i
     await _ended(deps, work, "done")
 
 
-async def _put_off(deps: JobDeps, work: JobDefinition, job: Job) -> None:
+async def _check_cancel_or_postpone(deps: JobDeps, work: JobDefinition, job: Job) -> None:
     """Handle what was asked of the job while it waited: to be cancelled, or to make way."""
     if job.attempts:
         record = await deps.store.maybe(Q["record_of"], job=job.id)
         if record is not None and record["cancel_asked_at"] is not None:
             raise JobCancelledError
     if work.low_value and (await read_backlog(deps.store, max_waiting=deps.setting("jobs.max_waiting"))).behind:
-        raise RetryLaterError(await _forgiven(deps, job) + POSTPONE)
+        raise RetryLaterError(await _uncount_attempt(deps, job) + POSTPONE)
 
 
-async def _forgiven(deps: JobDeps, job: Job) -> datetime:
+async def _uncount_attempt(deps: JobDeps, job: Job) -> datetime:
     async with deps.store.transaction() as transaction:
         await transaction.run(Q["leave_queueing_lock"], job=job.id)
         moment: datetime = await transaction.value(Q["forgive_attempt"], job=job.id, name=job.task_name)
@@ -174,8 +174,10 @@ async def _failed(
         failures = job.attempts + 1 - record["forgiven"] - record["worker_deaths"]
         pause = retry_after(error, failures=failures, chance=deps.chance)
         if pause is None:
-            ending = JobEnding(end=JobEnd.DEAD, job=job.id or 0, name=work.name, ids=dict(ids), error=name, text=text)
-            await give_up(transaction, ending, now=deps.clock(), watch=deps.watch)
+            ending = EndedJob(
+                end=JobEndState.DEAD, job=job.id or 0, name=work.name, ids=dict(ids), error=name, text=text
+            )
+            await mark_job_dead(transaction, ending, now=deps.clock(), watch=deps.watch)
         else:
             await transaction.run(Q["leave_queueing_lock"], job=job.id)
     log.warning("job failed", room="jobs", job=job.id, job_name=work.name, error=name, failures=failures)
@@ -186,7 +188,7 @@ async def _failed(
     return RetryLaterError(record["engine_now"] + pause)
 
 
-async def give_up(transaction: Transaction, ending: JobEnding, *, now: datetime, watch: Watch) -> None:
+async def mark_job_dead(transaction: Transaction, ending: EndedJob, *, now: datetime, watch: Watch) -> None:
     """Mark a job as dead and notify once: an attempt that is repeated after a crash finds it marked."""
     if await transaction.run(Q["mark_dead"], job=ending.job, now=now):
         await watch(transaction, ending)

@@ -15,15 +15,15 @@ from typing import Any
 
 from festinger.errors import BadInput, NotFound
 from festinger.jobs.attempt import JobDeps
-from festinger.jobs.load import PATIENCE, read_backlog
-from festinger.jobs.model import JobEnd, JobEnding, JobRun
+from festinger.jobs.backpressure import PATIENCE, read_backlog
+from festinger.jobs.model import EndedJob, JobEndState, JobRun
 from festinger.jobs.worker import SILENT_SECONDS
 from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.records import row_mapper
 from festinger.store.pool import Row, Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 
 class JobState(StrEnum):
@@ -101,7 +101,7 @@ async def retry_job(store: Store, job: int) -> None:
     await store.one(Q["retry_dead"], _no_dead_job(job), job=job)
 
 
-async def retry_all_jobs(store: Store, *, name: str | None = None) -> list[int]:
+async def retry_dead_jobs(store: Store, *, name: str | None = None) -> list[int]:
     """Put every dead job, or those of one name, back into the queue; return their ids."""
     async with store.transaction() as transaction:
         dead = [row["id"] for row in await transaction.all(Q["dead_ids"], name=name)]
@@ -114,8 +114,8 @@ async def drop_job(deps: JobDeps, job: int, *, note: str) -> None:
         raise BadInput("A job is dropped with a note.", hint="Say in a few words why it need not be done.")
     async with deps.store.transaction() as transaction:
         row = await transaction.one(Q["drop_dead"], _no_dead_job(job), job=job, note=note, now=deps.clock())
-        ending = JobEnding(
-            end=JobEnd.DROPPED, job=job, name=row["name"], ids=row["args"], error=row["error"], text=note
+        ending = EndedJob(
+            end=JobEndState.DROPPED, job=job, name=row["name"], ids=row["args"], error=row["error"], text=note
         )
         await deps.watch(transaction, ending)
 

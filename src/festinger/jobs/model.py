@@ -14,7 +14,7 @@ from typing import Any
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import BadInput
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 MAX_TEXT = 200
 MAX_IDS = 100
@@ -61,7 +61,7 @@ class JobDefinition:
     priority: JobPriority = JobPriority.USUAL
 
 
-class JobEnd(StrEnum):
+class JobEndState(StrEnum):
     """How a job that was not completed left the queue for good."""
 
     DEAD = "dead"
@@ -69,8 +69,8 @@ class JobEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobEnding:
-    end: JobEnd
+class EndedJob:
+    end: JobEndState
     job: int
     name: str
     ids: Mapping[str, Any]
@@ -78,11 +78,11 @@ class JobEnding:
     text: str
 
 
-Watch = Callable[[Transaction, JobEnding], Awaitable[None]]
+Watch = Callable[[Transaction, EndedJob], Awaitable[None]]
 """Called with each ending, in the transaction that causes it."""
 
 
-def check_ids(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
+def check_job_arguments(name: str, ids: Mapping[str, Any]) -> Mapping[str, Any]:
     """Check the arguments of a job, which must be ids and numbers. Texts belong in rows: an argument is
     copied, kept with the finished job and shown to operators."""
     for key, value in ids.items():
@@ -99,7 +99,7 @@ def _is_id(value: object) -> bool:
     return len(value) <= MAX_TEXT if isinstance(value, str) else isinstance(value, bool | int | float | None)
 
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 REPORT_SECONDS = 0.5
 MAX_NOTE = 200
@@ -124,7 +124,7 @@ class JobRun:
         self._reported_at: float | None = None
         self._watchdog: asyncio.Timeout | None = None
 
-    def watchdog(self) -> asyncio.Timeout:
+    def start_watchdog(self) -> asyncio.Timeout:
         """Cancel the attempt when it has been silent for longer than its limit."""
         self._watchdog = asyncio.timeout(self._limit.total_seconds())
         return self._watchdog
@@ -133,10 +133,10 @@ class JobRun:
         """Report that `done` of `total` steps are done. Raises `JobCancelledError` if the job must stop."""
         if self._watchdog is not None:
             self._watchdog.reschedule(asyncio.get_running_loop().time() + self._limit.total_seconds())
-        if await self._cancel_asked(done, total, note):
+        if await self._store_progress(done, total, note):
             raise JobCancelledError
 
-    async def _cancel_asked(self, done: int, total: int | None, note: str) -> bool:
+    async def _store_progress(self, done: int, total: int | None, note: str) -> bool:
         now = self._stopwatch()
         if self._reported_at is not None and now - self._reported_at < REPORT_SECONDS:
             record = await self._store.maybe(Q["record_of"], job=self.job)

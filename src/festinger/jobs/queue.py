@@ -32,21 +32,21 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import AlreadyRunning, FestingerError, NotFound, Refused, StoreDown
 from festinger.jobs.attempt import AttemptRetryStrategy, JobDeps, Redact, Setting, run_attempt
-from festinger.jobs.load import IdleGate
+from festinger.jobs.backpressure import IdleGate
 from festinger.jobs.model import (
     DEFAULT_LIMIT,
+    EndedJob,
     JobDefinition,
-    JobEnding,
     JobPriority,
     Operation,
     Queue,
     Watch,
-    check_ids,
+    check_job_arguments,
 )
 from festinger.store.connection import translate_store_errors
 from festinger.store.migration import Migration
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 log = structlog.get_logger()
 
@@ -116,7 +116,7 @@ class StoreConnector(PsycopgConnector):
 PREFIX = "procrastinate/"
 
 
-def job_migrations() -> list[Migration]:
+def load_engine_migrations() -> list[Migration]:
     """Return the engine's migrations in order; they come after our own."""
     folder = files("procrastinate.sql").joinpath("migrations")
     found = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda e: e.name)
@@ -126,13 +126,13 @@ def job_migrations() -> list[Migration]:
     ]
 
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 CLAIMS = 10
 """How often to try for a queueing lock that others keep winning and losing meanwhile."""
 
 
-async def ignore_ending(_transaction: Transaction, _ending: JobEnding) -> None:
+async def null_job_watcher(_transaction: Transaction, _ending: EndedJob) -> None:
     """Null watcher, for wiring that reports dead jobs to nobody."""
 
 
@@ -146,7 +146,7 @@ class JobRequest:
     ids: Mapping[str, Any]
 
 
-class Jobs(Mapping[str, JobDefinition]):
+class JobRegistry(Mapping[str, JobDefinition]):
     """Every kind of job by name, and the way into the queue."""
 
     def __init__(
@@ -158,7 +158,7 @@ class Jobs(Mapping[str, JobDefinition]):
         chance: random.Random,
         setting: Setting,
         redact: Redact,
-        watch: Watch = ignore_ending,
+        watch: Watch = null_job_watcher,
     ) -> None:
         self.courtesy = IdleGate(stopwatch)
         """Interfaces mark here that they are serving a request; jobs wait for it."""
@@ -263,7 +263,7 @@ class Jobs(Mapping[str, JobDefinition]):
         jobs = [
             self.engine.configure_task(
                 name, lock=each.lock, queue=Queue(each.queue).value, priority=each.priority
-            ).make_new_job(**check_ids(name, each.ids))
+            ).make_new_job(**check_job_arguments(name, each.ids))
             for each in asked
         ]
         with translate_engine_errors():
@@ -294,7 +294,7 @@ class Jobs(Mapping[str, JobDefinition]):
     async def _insert(
         self, transaction: Transaction, name: str, *, options: dict[str, Any], ids: Mapping[str, Any]
     ) -> int:
-        checked = dict(check_ids(name, ids))
+        checked = dict(check_job_arguments(name, ids))
         deferrer = self.engine.configure_task(name, connection=transaction.connection, **options)
         with translate_engine_errors():
             return await deferrer.defer_async(**checked)
@@ -328,7 +328,7 @@ class ScheduledJob:
     result_at: datetime | None
 
 
-def latest_due(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC) -> datetime | None:
+def latest_due_time(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC) -> datetime | None:
     """Return the last moment up to `now` at which the cron line was due, if it is later than `after`."""
     if not line:
         return None
@@ -342,7 +342,7 @@ def latest_due(line: str, *, now: datetime, after: datetime, zone: tzinfo = UTC)
     return due.astimezone(UTC) if due > after else None
 
 
-def next_due(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
+def next_due_time(line: str, *, now: datetime, zone: tzinfo = UTC) -> datetime | None:
     """Return the next moment at which the cron line is due."""
     try:
         due: datetime | None = croniter(line, now.astimezone(zone)).get_next(datetime) if line else None
@@ -361,18 +361,18 @@ def cron_line(work: JobDefinition, setting: Setting) -> str:
     return work.schedule if " " in work.schedule else str(setting(work.schedule))
 
 
-async def defer_due_jobs(jobs: Jobs) -> list[int]:
+async def defer_due_jobs(jobs: JobRegistry) -> list[int]:
     """Defer what is due now; return the ids of the jobs."""
-    deferred = [await _tick_one(jobs, work) for work in jobs.periodic]
+    deferred = [await _defer_if_due(jobs, work) for work in jobs.periodic]
     return [job for job in deferred if job is not None]
 
 
-async def _tick_one(jobs: Jobs, work: JobDefinition) -> int | None:
+async def _defer_if_due(jobs: JobRegistry, work: JobDefinition) -> int | None:
     now = jobs.deps.clock()
     line = cron_line(work, jobs.deps.setting)
     async with jobs.deps.store.transaction() as transaction:
         after = await transaction.value(Q["see_periodic"], name=work.name, line=line, now=now)
-        due_at = latest_due(line, now=now, after=after, zone=cron_timezone(work, jobs.deps.setting))
+        due_at = latest_due_time(line, now=now, after=after, zone=cron_timezone(work, jobs.deps.setting))
         if due_at is None or not await transaction.maybe(Q["claim_run"], name=work.name, due_at=due_at):
             return None
         job = await jobs.defer(transaction, work.name, lock=work.name, queueing_lock=work.name)
@@ -380,18 +380,18 @@ async def _tick_one(jobs: Jobs, work: JobDefinition) -> int | None:
     return job
 
 
-async def list_scheduled_jobs(jobs: Jobs) -> list[ScheduledJob]:
+async def list_scheduled_jobs(jobs: JobRegistry) -> list[ScheduledJob]:
     """List every periodic job with its last and next run."""
     known = {row["name"]: row for row in await jobs.deps.store.all(Q["periodic_rows"])}
     return [_scheduled(jobs, work, known.get(work.name, {})) for work in jobs.periodic]
 
 
-def _scheduled(jobs: Jobs, work: JobDefinition, row: dict[str, object]) -> ScheduledJob:
+def _scheduled(jobs: JobRegistry, work: JobDefinition, row: dict[str, object]) -> ScheduledJob:
     line = cron_line(work, jobs.deps.setting)
     return ScheduledJob(
         name=work.name,
         line=line,
-        next_at=next_due(line, now=jobs.deps.clock(), zone=cron_timezone(work, jobs.deps.setting)),
+        next_at=next_due_time(line, now=jobs.deps.clock(), zone=cron_timezone(work, jobs.deps.setting)),
         last_due_at=row.get("last_due_at"),  # type: ignore[arg-type]
         last_job=row.get("last_job_id"),  # type: ignore[arg-type]
         result=str(row.get("result", "")),

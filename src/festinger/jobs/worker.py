@@ -20,17 +20,17 @@ from procrastinate.worker import Worker
 
 from festinger.clock import backoff_delays
 from festinger.errors import StoreDown
-from festinger.jobs.attempt import JobDeps, give_up
-from festinger.jobs.load import update_queue_gauges
-from festinger.jobs.model import JobEnd, JobEnding, Queue
-from festinger.jobs.queue import Jobs, Pause, defer_due_jobs
+from festinger.jobs.attempt import JobDeps, mark_job_dead
+from festinger.jobs.backpressure import update_queue_gauges
+from festinger.jobs.model import EndedJob, JobEndState, Queue
+from festinger.jobs.queue import JobRegistry, Pause, defer_due_jobs
 from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Row, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 log = structlog.get_logger()
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 SILENT_SECONDS = 60.0
 DEATHS = 3
@@ -43,11 +43,11 @@ async def requeue_stalled(deps: JobDeps) -> list[int]:
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["take_stalled"], silent_s=SILENT_SECONDS, limit=BATCH)
         for row in rows:
-            await _take_back(transaction, row, deps=deps, now=now)
+            await _requeue_or_park(transaction, row, deps=deps, now=now)
     return [row["id"] for row in rows]
 
 
-async def _take_back(transaction: Transaction, row: Row, *, deps: JobDeps, now: datetime) -> None:
+async def _requeue_or_park(transaction: Transaction, row: Row, *, deps: JobDeps, now: datetime) -> None:
     text = "The worker that ran it died."
     job, name = row["id"], row["name"]
     deaths = await transaction.value(Q["record_death"], job=job, name=name, error_text=text, now=now)
@@ -56,8 +56,8 @@ async def _take_back(transaction: Transaction, row: Row, *, deps: JobDeps, now: 
         await transaction.run(Q["return_job"], job=job)
         return
     await transaction.run(Q["park_job"], job=job)
-    ending = JobEnding(end=JobEnd.DEAD, job=job, name=name, ids=row["args"], error="worker_died", text=text)
-    await give_up(transaction, ending, now=now, watch=deps.watch)
+    ending = EndedJob(end=JobEndState.DEAD, job=job, name=name, ids=row["args"], error="worker_died", text=text)
+    await mark_job_dead(transaction, ending, now=now, watch=deps.watch)
 
 
 HEARTBEAT_SECONDS = 10.0
@@ -81,7 +81,7 @@ restart_delays = partial(backoff_delays, FIRST_PAUSE, LONGEST_PAUSE)
 
 
 class WorkerPool:
-    def __init__(self, jobs: Jobs, *, shutdown_seconds: float, pause: Pause = asyncio.sleep) -> None:
+    def __init__(self, jobs: JobRegistry, *, shutdown_seconds: float, pause: Pause = asyncio.sleep) -> None:
         self.jobs = jobs
         self._shutdown_seconds = shutdown_seconds
         self._pause = pause
@@ -130,7 +130,7 @@ class WorkerPool:
             stalled_worker_timeout=SILENT_SECONDS,
         )
 
-    async def beat(self) -> None:
+    async def send_heartbeats(self) -> None:
         """Send the heartbeat of every worker."""
         for worker in self._workers.values():
             if worker.worker_id is not None:
@@ -143,7 +143,7 @@ class WorkerPool:
             lives = [self._worker(f"drain {n}", QUEUES, wait=False).run() for n in range(workers)]  # type: ignore[no-untyped-call]
             await asyncio.gather(*lives)
 
-    async def look_after(self) -> None:
+    async def requeue_and_update_gauges(self) -> None:
         """Requeue stalled jobs and update the queue gauges."""
         await requeue_stalled(self.jobs.deps)
         await update_queue_gauges(self.jobs.deps.store)
@@ -166,7 +166,7 @@ class WorkerPool:
 
 @asynccontextmanager
 async def run_workers(
-    jobs: Jobs, *, roaming: int, shutdown_seconds: float, pause: Pause = asyncio.sleep
+    jobs: JobRegistry, *, roaming: int, shutdown_seconds: float, pause: Pause = asyncio.sleep
 ) -> AsyncIterator[WorkerPool]:
     """Run jobs inside this block. At its end, running ones get `shutdown_seconds`, then are requeued."""
     crew = WorkerPool(jobs, shutdown_seconds=shutdown_seconds, pause=pause)
@@ -175,9 +175,9 @@ async def run_workers(
         *(crew.keep(f"roaming {n}", QUEUES) for n in range(roaming)),
     ]
     duties = [
-        crew.every(HEARTBEAT_SECONDS, crew.beat),
+        crew.every(HEARTBEAT_SECONDS, crew.send_heartbeats),
         crew.every(0, crew.tick),
-        crew.every(STALLED_SECONDS, crew.look_after),
+        crew.every(STALLED_SECONDS, crew.requeue_and_update_gauges),
         jobs.connector.hear(QUEUES, pause=pause),
     ]
     working, minding = ([asyncio.create_task(each) for each in some] for some in (workers, duties))

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold, ThresholdReading
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, ThresholdName, ThresholdReading
 from festinger.errors import BadInput
 from festinger.judge.model import Relation
 from festinger.judge.rules.guards import compare_readings
@@ -78,7 +78,7 @@ class CalibrationTargets:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class ThresholdQuality:
     """The effect of treating everything at or above `cosine` as the same."""
 
     cosine: float
@@ -97,7 +97,7 @@ class ThresholdProposal:
     same: float | None
     check: float
     auc: float
-    curve: tuple[Point, ...]
+    curve: tuple[ThresholdQuality, ...]
     pairs: int
 
 
@@ -126,10 +126,10 @@ def propose_thresholds(measured: Sequence[MeasuredPair], bars: CalibrationTarget
             hint=f"Give at least {LEAST_PAIRS} that differ in more than a number, a name or a negation.",
         )
     return ThresholdProposal(
-        same=_same_from(same, unguarded, bars.false_merges),
-        check=_check_from(same, bars.kept),
+        same=_find_same_threshold(same, unguarded, bars.false_merges),
+        check=_find_check_threshold(same, bars.kept),
         auc=_auc(same, different),
-        curve=tuple(compute_point(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
+        curve=tuple(compute_quality_at(same, different, cosine=step / STEPS) for step in range(STEPS + 1)),
         pairs=len(measured),
     )
 
@@ -140,33 +140,33 @@ def has_enough_pairs(measured: Sequence[MeasuredPair]) -> bool:
     return min(same, len(measured) - same) >= LEAST_PAIRS
 
 
-def propose_subject(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
+def propose_subject_threshold(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
     """Return the cosine from which two names are one subject; none if that would confuse too many."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
-    found = _check_from(same, bars.kept)
-    return found if compute_point(same, different, cosine=found).false_merges <= bars.mistaken else None
+    found = _find_check_threshold(same, bars.kept)
+    return found if compute_quality_at(same, different, cosine=found).false_merges <= bars.mistaken else None
 
 
-def propose_censor(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
+def propose_censor_threshold(measured: Sequence[MeasuredPair], bars: CalibrationTargets) -> float | None:
     """Return the lowest cosine at which a censor spares what it does not mean; none if it matches nothing."""
     same, different = _cosines(measured, same=True), _cosines(measured, same=False)
-    return _same_from(same, different, bars.false_merges)
+    return _find_same_threshold(same, different, bars.false_merges)
 
 
-def measure_quality(measured: Sequence[MeasuredPair], cosine: float | None) -> Point | None:
+def measure_guarded_quality(measured: Sequence[MeasuredPair], cosine: float | None) -> ThresholdQuality | None:
     """Return the quality of treating everything at or above `cosine` as the same, with guards applied; none
     without a cosine."""
     if cosine is None:
         return None
     # Whatever a guard separates is below every threshold.
     seen = [replace(pair, cosine=-2.0) if pair.guarded else pair for pair in measured]
-    return compute_point(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
+    return compute_quality_at(_cosines(seen, same=True), _cosines(seen, same=False), cosine=cosine)
 
 
-def compute_point(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> Point:
+def compute_quality_at(same: NDArray[np.float64], different: NDArray[np.float64], *, cosine: float) -> ThresholdQuality:
     found = int((same >= cosine).sum())
     wrong = int((different >= cosine).sum())
-    return Point(
+    return ThresholdQuality(
         cosine=cosine,
         precision=found / (found + wrong) if found + wrong else 1.0,
         recall=found / len(same),
@@ -182,8 +182,8 @@ def apply_proposed_thresholds(
     looked_at = f"at least {bars.kept:.0%} of the same pairs at or above"
     readings = {
         **profile.readings,
-        Threshold.SAME: ThresholdReading(value=proposal.same, data=data, at=at, how=merges),
-        Threshold.CHECK: ThresholdReading(value=proposal.check, data=data, at=at, how=looked_at),
+        ThresholdName.SAME: ThresholdReading(value=proposal.same, data=data, at=at, how=merges),
+        ThresholdName.CHECK: ThresholdReading(value=proposal.check, data=data, at=at, how=looked_at),
     }
     kept = proposal.curve[::KEPT_EVERY]
     curve = tuple((at.cosine, at.precision, at.recall, at.false_merges) for at in kept)
@@ -194,7 +194,7 @@ def _cosines(measured: Sequence[MeasuredPair], *, same: bool) -> NDArray[np.floa
     return np.sort(np.array([pair.cosine for pair in measured if pair.same is same], dtype=np.float64))
 
 
-def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: float) -> float | None:
+def _find_same_threshold(same: NDArray[np.float64], different: NDArray[np.float64], bar: float) -> float | None:
     """Return the smallest value that meets the target; none if no same pair reaches it."""
     allowed = int(len(different) * bar)
     if allowed >= len(different):
@@ -203,7 +203,7 @@ def _same_from(same: NDArray[np.float64], different: NDArray[np.float64], bar: f
     return threshold if threshold <= 1 and (same >= threshold).any() else None
 
 
-def _check_from(same: NDArray[np.float64], bar: float) -> float:
+def _find_check_threshold(same: NDArray[np.float64], bar: float) -> float:
     """Return the largest value that still meets the target."""
     dropped = int(len(same) * (1 - bar) + 1e-9)
     return _at_or_below(float(same[dropped]))
@@ -237,7 +237,7 @@ _LINE_END = re.compile(r"\r?\n")
 """Not `splitlines`: JSON strings may contain other line separators unescaped."""
 
 
-class Label(StrEnum):
+class PairLabel(StrEnum):
     """The known relation between two texts."""
 
     SAME = "same"
@@ -256,17 +256,22 @@ class Label(StrEnum):
     ALLOWED = "allowed"
 
 
-STATEMENTS = frozenset(Label) - {Label.SAME_SUBJECT, Label.OTHER_SUBJECT, Label.CENSORED, Label.ALLOWED}
+STATEMENTS = frozenset(PairLabel) - {
+    PairLabel.SAME_SUBJECT,
+    PairLabel.OTHER_SUBJECT,
+    PairLabel.CENSORED,
+    PairLabel.ALLOWED,
+}
 """Labels for pairs of statements."""
 
 SHAPE = '{"a": "…", "b": "…", "label": "same"}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class CalibrationExample:
     a: str
     b: str
-    label: Label
+    label: PairLabel
 
 
 class _ExampleLine(BaseModel):
@@ -274,17 +279,17 @@ class _ExampleLine(BaseModel):
 
     a: str
     b: str
-    label: Label
+    label: PairLabel
 
 
 @cache
-def bundled_examples() -> tuple[Example, ...]:
+def load_bundled_examples() -> tuple[CalibrationExample, ...]:
     """Return the examples that ship with Festinger."""
     text = files("festinger.judge").joinpath(BUNDLED).read_text(encoding="utf-8")
     return tuple(parse_examples(text, source=BUNDLED))
 
 
-def read_examples(file: Path) -> list[Example]:
+def read_examples(file: Path) -> list[CalibrationExample]:
     """Read the examples of a file; raises `BadInput` naming the first invalid line."""
     try:
         text = file.read_text(encoding="utf-8")
@@ -293,44 +298,46 @@ def read_examples(file: Path) -> list[Example]:
     return parse_examples(text, source=str(file))
 
 
-def parse_examples(text: str, *, source: str) -> list[Example]:
+def parse_examples(text: str, *, source: str) -> list[CalibrationExample]:
     lines = enumerate(_LINE_END.split(text), 1)
-    return [_example(line, at=f"{source}:{number}") for number, line in lines if line.strip()]
+    return [_parse_example(line, at=f"{source}:{number}") for number, line in lines if line.strip()]
 
 
-def examples_from_decision(a: str, b: str, relation: Relation, *, subjects: Sequence[str | None] = ()) -> list[Example]:
+def examples_from_decision(
+    a: str, b: str, relation: Relation, *, subjects: Sequence[str | None] = ()
+) -> list[CalibrationExample]:
     """Turn a person's decision into examples: how the statements relate, and that two names mean one subject.
 
     For unrelated statements nobody said whether they share a subject.
     """
-    found = [Example(a=a, b=b, label=Label(relation.value))]
+    found = [CalibrationExample(a=a, b=b, label=PairLabel(relation.value))]
     one, other = subjects or (None, None)
     if one and other and one != other and relation is not Relation.UNRELATED:
-        found.append(Example(a=one, b=other, label=Label.SAME_SUBJECT))
+        found.append(CalibrationExample(a=one, b=other, label=PairLabel.SAME_SUBJECT))
     return found
 
 
-def _example(line: str, *, at: str) -> Example:
+def _parse_example(line: str, *, at: str) -> CalibrationExample:
     try:
         read = _ExampleLine.model_validate_json(line)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         raise BadInput(f"{at} is no pair: {fault['msg']}.", hint=f"Each line is like {SHAPE}.") from error
-    return Example(a=read.a, b=read.b, label=read.label)
+    return CalibrationExample(a=read.a, b=read.b, label=read.label)
 
 
 AT_ONCE = 200
 """Pairs measured between two progress reports."""
 
-SUBJECTS = {Label.SAME_SUBJECT, Label.OTHER_SUBJECT}
-CENSORS = {Label.CENSORED, Label.ALLOWED}
-TOGETHER = {Label.SAME, Label.SAME_SUBJECT, Label.CENSORED}
+SUBJECTS = {PairLabel.SAME_SUBJECT, PairLabel.OTHER_SUBJECT}
+CENSORS = {PairLabel.CENSORED, PairLabel.ALLOWED}
+TOGETHER = {PairLabel.SAME, PairLabel.SAME_SUBJECT, PairLabel.CENSORED}
 """Labels of pairs that should reach their threshold."""
 
 NO_VALUE = {
-    Threshold.SAME: "no value keeps false merges low enough, so vectors alone never confirm",
-    Threshold.SUBJECT: "no value tells names apart well enough, so only equal names are one subject",
-    Threshold.CENSOR: "no value strikes what is meant and nothing else, so only patterns strike",
+    ThresholdName.SAME: "no value keeps false merges low enough, so vectors alone never confirm",
+    ThresholdName.SUBJECT: "no value tells names apart well enough, so only equal names are one subject",
+    ThresholdName.CENSOR: "no value strikes what is meant and nothing else, so only patterns strike",
 }
 
 Report = Callable[[int], None]
@@ -350,11 +357,11 @@ class MeasuredExamples:
 class ThresholdChange:
     """One threshold before and after, and the effect of both on the examples."""
 
-    name: Threshold
+    name: ThresholdName
     before: float | None
     after: float | None
-    did: Point | None
-    does: Point | None
+    did: ThresholdQuality | None
+    does: ThresholdQuality | None
     said: str = ""
     """Why there is no value; empty if there is one."""
 
@@ -369,7 +376,9 @@ class CalibrationResult:
     """What was not measured, and why."""
 
 
-async def measure_examples(embedder: Embedder, examples: Sequence[Example], *, report: Report) -> MeasuredExamples:
+async def measure_examples(
+    embedder: Embedder, examples: Sequence[CalibrationExample], *, report: Report
+) -> MeasuredExamples:
     """Measure examples with `compare` vectors."""
     return MeasuredExamples(
         statements=await _measure_pairs(embedder, _with_labels(examples, STATEMENTS), report),
@@ -385,15 +394,15 @@ def calibrate_thresholds(
     proposal = propose_thresholds(examined.statements, bars)
     looked_at = [replace(pair, guarded=False) for pair in examined.statements]
     findings = [
-        _threshold_change(Threshold.SAME, before, proposal.same, seen=examined.statements),
-        _threshold_change(Threshold.CHECK, before, proposal.check, seen=looked_at),
+        _threshold_change(ThresholdName.SAME, before, proposal.same, seen=examined.statements),
+        _threshold_change(ThresholdName.CHECK, before, proposal.check, seen=looked_at),
     ]
     if has_enough_pairs(examined.subjects):
-        found = propose_subject(examined.subjects, bars)
-        findings.append(_threshold_change(Threshold.SUBJECT, before, found, seen=examined.subjects))
+        found = propose_subject_threshold(examined.subjects, bars)
+        findings.append(_threshold_change(ThresholdName.SUBJECT, before, found, seen=examined.subjects))
     if has_enough_pairs(examined.censors):
-        found = propose_censor(examined.censors, bars)
-        findings.append(_threshold_change(Threshold.CENSOR, before, found, seen=examined.censors))
+        found = propose_censor_threshold(examined.censors, bars)
+        findings.append(_threshold_change(ThresholdName.CENSOR, before, found, seen=examined.censors))
     return CalibrationResult(proposal=proposal, findings=tuple(findings), left=tuple(_unmeasured_reasons(examined)))
 
 
@@ -403,9 +412,9 @@ def apply_calibration(
     """Return `profile` with the measured values replaced; the rest stays."""
     new = apply_proposed_thresholds(profile, found.proposal, data=data, at=at, bars=bars)
     how = {
-        Threshold.SUBJECT: f"at least {bars.kept:.0%} of the names of one subject at or above, and at most "
+        ThresholdName.SUBJECT: f"at least {bars.kept:.0%} of the names of one subject at or above, and at most "
         f"{bars.mistaken:.0%} of those of two",
-        Threshold.CENSOR: f"at most {bars.false_merges:.1%} of what is not meant at or above",
+        ThresholdName.CENSOR: f"at most {bars.false_merges:.1%} of what is not meant at or above",
     }
     more = {
         each.name: ThresholdReading(value=each.after, data=data, at=at, how=how[each.name])
@@ -416,15 +425,15 @@ def apply_calibration(
 
 
 def _threshold_change(
-    name: Threshold, before: EmbedderProfile, after: float | None, *, seen: Sequence[MeasuredPair]
+    name: ThresholdName, before: EmbedderProfile, after: float | None, *, seen: Sequence[MeasuredPair]
 ) -> ThresholdChange:
     old = before.threshold(name)
     return ThresholdChange(
         name=name,
         before=old,
         after=after,
-        did=measure_quality(seen, old),
-        does=measure_quality(seen, after),
+        did=measure_guarded_quality(seen, old),
+        does=measure_guarded_quality(seen, after),
         said=NO_VALUE[name] if after is None else "",
     )
 
@@ -432,16 +441,20 @@ def _threshold_change(
 def _unmeasured_reasons(examined: MeasuredExamples) -> Iterator[str]:
     needed = f"{LEAST_PAIRS} of each are needed"
     if not has_enough_pairs(examined.subjects):
-        yield f"{Threshold.SUBJECT}: too few names of one subject and of two; {needed}."
+        yield f"{ThresholdName.SUBJECT}: too few names of one subject and of two; {needed}."
     if not has_enough_pairs(examined.censors):
-        yield f"{Threshold.CENSOR}: too few texts that a censor means and does not mean; {needed}."
+        yield f"{ThresholdName.CENSOR}: too few texts that a censor means and does not mean; {needed}."
 
 
-def _with_labels(examples: Sequence[Example], labels: set[Label] | frozenset[Label]) -> list[Example]:
+def _with_labels(
+    examples: Sequence[CalibrationExample], labels: set[PairLabel] | frozenset[PairLabel]
+) -> list[CalibrationExample]:
     return [each for each in examples if each.label in labels]
 
 
-async def _measure_pairs(embedder: Embedder, examples: Sequence[Example], report: Report) -> list[MeasuredPair]:
+async def _measure_pairs(
+    embedder: Embedder, examples: Sequence[CalibrationExample], report: Report
+) -> list[MeasuredPair]:
     found: list[MeasuredPair] = []
     for start in range(0, len(examples), AT_ONCE):
         pairs = [_pair(each) for each in examples[start : start + AT_ONCE]]
@@ -450,12 +463,12 @@ async def _measure_pairs(embedder: Embedder, examples: Sequence[Example], report
     return found
 
 
-def _pair(example: Example) -> CalibrationPair:
+def _pair(example: CalibrationExample) -> CalibrationPair:
     is_statement = example.label in STATEMENTS
     guards = compare_readings(parse_statement(example.a), parse_statement(example.b)).guards if is_statement else ()
     return CalibrationPair(
         a=example.a,
         b=example.b,
         same=example.label in TOGETHER,
-        guarded=example.label is Label.NEGATION or bool(guards),
+        guarded=example.label is PairLabel.NEGATION or bool(guards),
     )

@@ -28,8 +28,8 @@ from festinger.ids import SpaceId
 from festinger.judge import records
 from festinger.judge.model import (
     ACCEPT,
-    Current,
-    Guard,
+    CurrentSide,
+    GuardKind,
     Judgement,
     JudgeStatement,
     PairJudgement,
@@ -39,10 +39,10 @@ from festinger.judge.model import (
     is_newer_statement,
     unsure_judgement,
 )
-from festinger.judge.pair_reader import PairReader, select_readable_pairs
+from festinger.judge.pair_reader import PairReader, select_pair_indexes
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
-from festinger.judge.rules.decide import names_nobody
+from festinger.judge.rules.decide import has_generic_subject
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
@@ -80,7 +80,7 @@ async def judge_by_llm(
         return unsure_judgement(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
     return Judgement(
         relation=relation,
-        current=Current(said.current) if relation is Relation.UPDATE else Current.BOTH,
+        current=CurrentSide(said.current) if relation is Relation.UPDATE else CurrentSide.BOTH,
         confidence=said.confidence,
         judge=name,
         reasoning=said.reasoning,
@@ -166,7 +166,7 @@ class Cascade:
         self._reader: PairReader | None = None
         self._model_for = model_for
 
-    def seat_reader(self, reader: PairReader) -> None:
+    def set_reader(self, reader: PairReader) -> None:
         """Use the bundled reader from now on, after the rules."""
         self._reader = reader
 
@@ -181,9 +181,9 @@ class Cascade:
         judges = [self._reader.name] if self._reader else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
         if not said_before:
-            return await self._quick_all(space, pairs)
+            return await self._judge_locally_all(space, pairs)
         new = [pair for pair in pairs if pair.hashes not in said_before]
-        judged = iter(await self._quick_all(space, new))
+        judged = iter(await self._judge_locally_all(space, new))
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
@@ -200,7 +200,7 @@ class Cascade:
             if pair.hashes in said_before:
                 return said_before[pair.hashes]
             async with few:
-                return await self._slow(space, pair, model=model, allowance=allowance)
+                return await self._judge_with_fallback_llm(space, pair, model=model, allowance=allowance)
 
         order = sorted(range(len(pairs)), key=lambda at: -(pairs[at].features.similarity or 0.0))
         answers = await asyncio.gather(*(judged(pairs[at]) for at in order))
@@ -219,20 +219,20 @@ class Cascade:
         """Drop all waiting pairs of a statement that is gone."""
         await records.drop_waiting_pairs(transaction, space, ref)
 
-    async def last_judge(self, space: SpaceId) -> str:
+    async def last_judge_name(self, space: SpaceId) -> str:
         """Return the name of the last judge of the cascade; pairs that it has not seen may be retried."""
         model = await self._model_for(space)
         if model is not None:
             return f"{LLM}{model.name}"
         return self._reader.name if self._reader else decide.NAME
 
-    async def _quick_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
-        return await judge_quickly(pairs, reader=self._reader, accept=self._terms(space).accept)
+    async def _judge_locally_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
+        return await judge_locally(pairs, reader=self._reader, accept=self._terms(space).accept)
 
-    async def _slow(
+    async def _judge_with_fallback_llm(
         self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
     ) -> Judgement:
-        [quick] = await self._quick_all(space, [pair])
+        [quick] = await self._judge_locally_all(space, [pair])
         if quick.final or model is None or not allowance.take():
             return quick
         try:
@@ -255,7 +255,7 @@ class _CallBudget:
         return self.left >= 0
 
 
-async def judge_quickly(pairs: Sequence[StatementPair], *, reader: PairReader | None, accept: float) -> list[Judgement]:
+async def judge_locally(pairs: Sequence[StatementPair], *, reader: PairReader | None, accept: float) -> list[Judgement]:
     judged = []
     for number, pair in enumerate(pairs, 1):
         judged.append(judge_by_rules(pair, accept=accept))
@@ -266,8 +266,8 @@ async def judge_quickly(pairs: Sequence[StatementPair], *, reader: PairReader | 
         return judged
     places = [
         at
-        for at in select_readable_pairs(pairs)
-        if judged[at].relation is not Relation.SAME and not decide.have_other_labels(pairs[at].old, pairs[at].new)
+        for at in select_pair_indexes(pairs)
+        if judged[at].relation is not Relation.SAME and not decide.have_different_labels(pairs[at].old, pairs[at].new)
     ]
     asked = [pairs[at] for at in places]
     compared = [_compare_pair(pair) for pair in asked]
@@ -311,7 +311,7 @@ def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison,
     if not by_reader.final:
         agrees = read.relation is said.relation is Relation.UNRELATED
         return said if said.final and (agrees or not said.tentative) else by_reader
-    is_any = names_nobody(compared.old) and names_nobody(compared.new)
+    is_any = has_generic_subject(compared.old) and has_generic_subject(compared.new)
     is_opposed = said.final and said.relation is Relation.CONTRADICTS
     if by_reader.tentative:
         return said if said.final and not said.tentative else by_reader
@@ -320,7 +320,7 @@ def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison,
     if by_reader.relation is Relation.CONTRADICTS and (is_any or compared.difference.swapped) and not is_opposed:
         why = f"Perhaps they contradict: {by_reader.reasoning}"
         return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
-    if by_reader.relation is Relation.UPDATE and is_opposed and Guard.SLOT in said.guards:
+    if by_reader.relation is Relation.UPDATE and is_opposed and GuardKind.SLOT in said.guards:
         return said
     if by_reader.relation in (Relation.UPDATE, Relation.SAME) and is_any:
         why = "Of whom they speak is not said."
@@ -360,7 +360,7 @@ class JudgementRetryResult:
 async def retry_waiting_pairs(
     cascade: Cascade, space: SpaceId, *, load: Load, settle: Settle, limit: int = MOST_AT_ONCE
 ) -> JudgementRetryResult:
-    judge = await cascade.last_judge(space)
+    judge = await cascade.last_judge_name(space)
     waiting = await records.list_due_pairs(cascade.deps, space, judge=judge, limit=limit)
     loaded = [(each, await load(space, each)) for each in waiting]
     pairs = [pair for _, pair in loaded if pair is not None]

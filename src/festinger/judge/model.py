@@ -29,7 +29,7 @@ class Relation(StrEnum):
     UNSURE = "unsure"
 
 
-class Current(StrEnum):
+class CurrentSide(StrEnum):
     """Which of the two holds now."""
 
     NEW = "new"
@@ -37,7 +37,7 @@ class Current(StrEnum):
     BOTH = "both"
 
 
-class Guard(StrEnum):
+class GuardKind(StrEnum):
     """Why two statements are not the same, however close their wording is."""
 
     NUMBER = "number"
@@ -54,12 +54,12 @@ class Guard(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     relation: Relation
-    current: Current = Current.BOTH
+    current: CurrentSide = CurrentSide.BOTH
     confidence: float
     judge: str
     """`rules@1`, `onnx:<model>`, `llm:<provider:model>`, `person:<name>` or `time`."""
     reasoning: str
-    guards: tuple[Guard, ...] = ()
+    guards: tuple[GuardKind, ...] = ()
     prompt_hash: str | None = None
     final: bool = True
     """Whether the cascade has ended; if not, the pair waits and is retried."""
@@ -82,9 +82,9 @@ def unsure_judgement(
     judge: str,
     reasoning: str,
     *,
-    guards: tuple[Guard, ...] = (),
+    guards: tuple[GuardKind, ...] = (),
     leaning: Relation | None = None,
-    current: Current = Current.BOTH,
+    current: CurrentSide = CurrentSide.BOTH,
 ) -> Judgement:
     """No judge was sure: both statements stay and the pair waits. `current` is the one to go by until then."""
     return Judgement(
@@ -100,7 +100,9 @@ def unsure_judgement(
     )
 
 
-def person_judgement(name: str, relation: Relation, *, current: Current = Current.BOTH, reasoning: str) -> Judgement:
+def person_judgement(
+    name: str, relation: Relation, *, current: CurrentSide = CurrentSide.BOTH, reasoning: str
+) -> Judgement:
     """Build a person's decision, which overrides every judge and is never asked again."""
     return Judgement(relation=relation, current=current, confidence=1.0, judge=f"{PERSON}{name}", reasoning=reasoning)
 
@@ -151,7 +153,7 @@ class JudgeStatement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarityBars:
+class SimilarityThresholds:
     """Cosine thresholds of the embedder's profile; none where vectors alone may not decide."""
 
     same: float | None = None
@@ -164,7 +166,7 @@ class PairFeatures:
 
     similarity: float | None = None
     """Plain cosine of `compare` vectors; none without an embedder."""
-    bars: SimilarityBars = SimilarityBars()
+    bars: SimilarityThresholds = SimilarityThresholds()
     same_subject: bool | None = None
     """Whether the caller knows both subjects as one (a concept of `world`, an alias); none if unknown."""
 
@@ -214,7 +216,7 @@ class PairJudgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class JudgementRecord:
     """A stored judgement."""
 
     id: UUID
@@ -236,7 +238,7 @@ class WaitingPair:
     old_ref: UUID
     new_ref: UUID
     attempts: int = 0
-    current: Current = Current.BOTH
+    current: CurrentSide = CurrentSide.BOTH
     """The one to go by until it is decided."""
 
 

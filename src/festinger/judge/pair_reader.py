@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from festinger.judge.model import (
     WRITTEN,
-    Current,
+    CurrentSide,
     Judgement,
     PairFeatures,
     Relation,
@@ -84,7 +84,7 @@ class PairReader:
         return [judgement_from_scores(row, pair, seen) for row, pair, seen in zip(logits, pairs, compared, strict=True)]
 
 
-def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
+def select_pair_indexes(pairs: Sequence[StatementPair]) -> list[int]:
     """Return the indexes of the pairs to read: short sentences that people said, as in training, and only the
     nearest few for each new statement; pairs that waited come without a similarity and were near once. Written
     sources come in thousands; rules suffice for them."""
@@ -95,7 +95,7 @@ def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
         similarity = pair.features.similarity
         if (similarity is not None and similarity < NEAR_ENOUGH) or pair.new.origin in WRITTEN:
             continue
-        if any(says_much(each.text) for each in (pair.old, pair.new)):
+        if any(is_long_statement(each.text) for each in (pair.old, pair.new)):
             continue
         taken[pair.new_ref] += 1
         if taken[pair.new_ref] <= MOST_READ:
@@ -103,7 +103,7 @@ def select_readable_pairs(pairs: Sequence[StatementPair]) -> list[int]:
     return found
 
 
-def says_much(text: str) -> bool:
+def is_long_statement(text: str) -> bool:
     return len(text.split()) > MOST_WORDS or len(split_into_sentences(text)) > 1
 
 
@@ -119,12 +119,12 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
         if (harm := float(shares[2:].sum())) >= HARMLESS:
             return unsure_judgement(NAME, why, guards=guards, leaning=relation)
         relation, confidence, reason, leaning = Relation.UNRELATED, 1 - harm, why, relation
-    current, is_later = Current.BOTH, is_newer_statement(pair.old, pair.new)
+    current, is_later = CurrentSide.BOTH, is_newer_statement(pair.old, pair.new)
     if relation is Relation.UPDATE and is_later is None:
         why = "It reads as news, but which is later is not known."
         return unsure_judgement(NAME, why, guards=guards, leaning=relation)
     if is_later is not None and (relation is Relation.UPDATE or _may_be_news(relation, shares)):
-        current = Current.NEW if is_later else Current.OLD
+        current = CurrentSide.NEW if is_later else CurrentSide.OLD
     return Judgement(
         relation=relation,
         current=current,

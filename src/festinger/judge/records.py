@@ -20,11 +20,11 @@ from festinger.events.catalogue import NewEvent
 from festinger.events.outbox import Outbox
 from festinger.ids import NewId, SpaceId
 from festinger.judge.model import (
-    Current,
+    CurrentSide,
     Judgement,
+    JudgementRecord,
     PairJudgement,
     PersonDecision,
-    Record,
     Relation,
     StatementPair,
     WaitingPair,
@@ -32,7 +32,7 @@ from festinger.judge.model import (
 )
 from festinger.records import field_values, row_mapper
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 DELAYS = (timedelta(minutes=1), timedelta(minutes=10), timedelta(hours=1), timedelta(hours=6), timedelta(hours=24))
 MAX_TRIES = 5
@@ -46,7 +46,7 @@ def next_try(judge: str, *, attempts: int, now: datetime, max_tries: int = MAX_T
     return now + DELAYS[min(max(attempts, 1), len(DELAYS)) - 1]
 
 
-Q = queries_of("festinger.judge")
+Q = load_queries("festinger.judge")
 
 HOUR = timedelta(hours=1)
 MOST_LISTED = 500
@@ -112,7 +112,7 @@ async def save_judgements(
         unsure = [each for each in waiting.values() if each.judgement.judge == judge]
         kept |= await _save_waiting(deps, transaction, space, unsure, judge=judge)
     ids = [kept[_refs(each)] for each in opinions]
-    told = [_happening(id_, each) for id_, each in zip(ids, opinions, strict=True)]
+    told = [_build_judgement_event(id_, each) for id_, each in zip(ids, opinions, strict=True)]
     await deps.outbox.emit_all(transaction, told, space=space)
     return ids
 
@@ -154,7 +154,7 @@ def _columns(deps: JudgeDeps, opinion: PairJudgement) -> dict[str, Any]:
     return {**field_values(said), **refs, **hashes, "id": deps.new_id(), "latency_ms": opinion.latency_ms}
 
 
-def _happening(kept: UUID, opinion: PairJudgement) -> NewEvent:
+def _build_judgement_event(kept: UUID, opinion: PairJudgement) -> NewEvent:
     pair, said = opinion.pair, opinion.judgement
     about = {"judgement": str(kept), "old": str(pair.old_ref), "new": str(pair.new_ref)}
     verdict = {"relation": said.relation.value, "confidence": said.confidence, "judge": said.judge}
@@ -173,7 +173,7 @@ async def save_person_decision(
     *,
     name: str,
     relation: Relation,
-    current: Current,
+    current: CurrentSide,
     reasoning: str = "",
 ) -> tuple[UUID, Judgement]:
     """Store a person's decision on a pair and overrule all earlier judgements of these texts."""
@@ -192,14 +192,14 @@ async def save_person_decision(
     return kept, said
 
 
-async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> Record:
+async def find_judgement(deps: JudgeDeps, space: SpaceId, judgement: UUID) -> JudgementRecord:
     missing = NotFound(f"There is no judgement `{judgement}`.")
     return _record_from_row(await deps.store.one(Q["find_judgement"], missing, space=space, id=judgement))
 
 
 async def load_judgements(
     deps: JudgeDeps, space: SpaceId, *, final: bool | None = None, before: UUID | None = None, limit: int = 50
-) -> list[Record]:
+) -> list[JudgementRecord]:
     """List the newest judgements; `final=False` lists those that wait."""
     most = min(limit, MOST_LISTED)
     rows = await deps.store.all(Q["list_judgements"], space=space, final=final, before=before, limit=most)
@@ -220,7 +220,9 @@ async def list_person_decisions(deps: JudgeDeps, space: SpaceId, *, limit: int) 
     ]
 
 
-async def list_statement_judgements(deps: JudgeDeps, space: SpaceId, ref: UUID, *, limit: int = 100) -> list[Record]:
+async def list_statement_judgements(
+    deps: JudgeDeps, space: SpaceId, ref: UUID, *, limit: int = 100
+) -> list[JudgementRecord]:
     """List the judgements of one statement, newest first."""
     return list(map(_record_from_row, await deps.store.all(Q["judgements_of"], space=space, ref=ref, limit=limit)))
 
@@ -271,8 +273,8 @@ async def redact_judgements(transaction: Transaction, space: SpaceId, refs: Sequ
 
 _judgement_from_row = row_mapper(Judgement)
 _waiting_from_row = row_mapper(WaitingPair)
-_build_record = row_mapper(Record)
+_build_record = row_mapper(JudgementRecord)
 
 
-def _record_from_row(row: dict[str, Any]) -> Record:
+def _record_from_row(row: dict[str, Any]) -> JudgementRecord:
     return _build_record({**row, "judgement": _judgement_from_row(row)})

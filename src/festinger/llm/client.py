@@ -29,7 +29,14 @@ from pydantic import ValidationError
 from festinger.clock import Clock, Stopwatch
 from festinger.errors import FestingerError, ProviderRefused, Unavailable
 from festinger.ids import NewId
-from festinger.llm.endpoint import Endpoint, ProviderName, ResolveModel, needs_key, permit_endpoint, resolve_endpoint
+from festinger.llm.endpoint import (
+    Endpoint,
+    ProviderName,
+    ResolveModel,
+    needs_api_key,
+    require_endpoint_allowed,
+    resolve_endpoint,
+)
 from festinger.llm.ledger import (
     DAY,
     HOUR,
@@ -46,7 +53,6 @@ from festinger.llm.ledger import (
 )
 from festinger.llm.model import (
     AnswerSchema,
-    Chunk,
     FinishReason,
     MessageRole,
     Model,
@@ -55,6 +61,7 @@ from festinger.llm.model import (
     ModelReply,
     PromptMessage,
     Provider,
+    ReplyChunk,
     T,
     ToolOffer,
     Usage,
@@ -86,34 +93,34 @@ REPAIRABLE = frozenset({FlawKind.CUT_OFF, FlawKind.EMPTY, FlawKind.NOT_JSON, Fla
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flaw:
+class ReplyFlaw:
     kind: FlawKind
     says: str
     """What is wrong, in words for the model."""
     text: str = ""
 
 
-def parse_reply(reply: ModelReply, shape: type[T]) -> T | Flaw:
+def parse_reply(reply: ModelReply, shape: type[T]) -> T | ReplyFlaw:
     """Return the answer in its shape, or its first flaw."""
     text = reply.text.strip()
     if len(text) > LONGEST_CHARS:
-        return Flaw(kind=FlawKind.TOO_LONG, says=f"it has {len(text)} characters.")
+        return ReplyFlaw(kind=FlawKind.TOO_LONG, says=f"it has {len(text)} characters.")
     if reply.finish is FinishReason.FILTERED:
-        return Flaw(kind=FlawKind.FILTERED, says="it was held back.")
+        return ReplyFlaw(kind=FlawKind.FILTERED, says="it was held back.")
     # A text that was cut off may still parse; it is not what the model wanted to say.
     if reply.finish is FinishReason.LENGTH:
-        return Flaw(kind=FlawKind.CUT_OFF, says="it was cut off before its end; be shorter.", text=text)
+        return ReplyFlaw(kind=FlawKind.CUT_OFF, says="it was cut off before its end; be shorter.", text=text)
     if not text:
-        return Flaw(kind=FlawKind.EMPTY, says="it is empty.")
+        return ReplyFlaw(kind=FlawKind.EMPTY, says="it is empty.")
     fenced = _FENCE.match(text)
     try:
         return shape.model_validate_json(fenced[1] if fenced else text)
     except ValidationError as error:
-        return _misshapen(error, text)
+        return _flaw_from_error(error, text)
 
 
 def build_repair_messages(
-    messages: Sequence[PromptMessage], flaw: Flaw, shape: type[AnswerSchema]
+    messages: Sequence[PromptMessage], flaw: ReplyFlaw, shape: type[AnswerSchema]
 ) -> list[PromptMessage]:
     """Repeat the question, with the flawed answer and what is wrong with it."""
     schema = json.dumps(shape.model_json_schema(), ensure_ascii=False)
@@ -122,13 +129,13 @@ def build_repair_messages(
     return [*messages, *spoken, PromptMessage(role=MessageRole.USER, text=ask.text)]
 
 
-def _misshapen(error: ValidationError, text: str) -> Flaw:
+def _flaw_from_error(error: ValidationError, text: str) -> ReplyFlaw:
     # Only the first few, and without the values: they are in the answer itself.
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found[0]["type"] == "json_invalid":
-        return Flaw(kind=FlawKind.NOT_JSON, says="it is not one JSON object.", text=text)
+        return ReplyFlaw(kind=FlawKind.NOT_JSON, says="it is not one JSON object.", text=text)
     said = "; ".join(f"`{'.'.join(map(str, item['loc']))}`: {item['msg']}" for item in found[:5])
-    return Flaw(kind=FlawKind.WRONG_SHAPE, says=f"it has another shape: {said}.", text=text)
+    return ReplyFlaw(kind=FlawKind.WRONG_SHAPE, says=f"it has another shape: {said}.", text=text)
 
 
 log = structlog.get_logger()
@@ -183,7 +190,7 @@ class _CallInProgress:
     """Its row, once it has ended."""
 
 
-def never_in_transaction() -> bool:
+def null_transaction_check() -> bool:
     """For wiring without a database."""
     return False
 
@@ -197,7 +204,7 @@ class ModelDeps:
     clock: Clock
     stopwatch: Stopwatch
     new_id: NewId
-    holds_transaction: Callable[[], bool] = never_in_transaction
+    holds_transaction: Callable[[], bool] = null_transaction_check
     """Whether the caller holds an open database transaction, which a model could block for minutes."""
 
 
@@ -218,22 +225,24 @@ class GuardedConnection:
     def name(self) -> str:
         return self._provider.endpoint.name
 
-    async def exchange(self, messages: Sequence[PromptMessage], shape: type[T]) -> tuple[T | Flaw, ModelCall]:
+    async def exchange(self, messages: Sequence[PromptMessage], shape: type[T]) -> tuple[T | ReplyFlaw, ModelCall]:
         """Make one call; return the answer in its shape or its flaw, and the ledger row."""
-        async with self._admitted(messages) as call:
+        async with self._admit_call(messages) as call:
             waited = self._provider.complete(messages, shape)
             reply = await await_within(self._terms.timeout_s, waited, server=self._guard.server)
             call.usage = reply.usage
             result = parse_reply(reply, shape)
-            call.ok = not isinstance(result, Flaw)
+            call.ok = not isinstance(result, ReplyFlaw)
         assert call.row is not None
         return result, call.row
 
-    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+    async def stream(
+        self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()
+    ) -> AsyncIterator[ReplyChunk]:
         """Stream one call; the timeout applies to each chunk."""
         length = 0
         calls = False
-        async with self._admitted(messages) as call:
+        async with self._admit_call(messages) as call:
             pieces = aiter(self._provider.stream(messages, tools))
             while True:
                 try:
@@ -251,7 +260,7 @@ class GuardedConnection:
             call.ok = True
 
     @asynccontextmanager
-    async def _admitted(self, messages: Sequence[PromptMessage]) -> AsyncIterator[_CallInProgress]:
+    async def _admit_call(self, messages: Sequence[PromptMessage]) -> AsyncIterator[_CallInProgress]:
         """Admit a call; its row is written when it ends, however it ends."""
         deps = self._deps
         if deps.holds_transaction():
@@ -327,16 +336,16 @@ class CheckedModel:
     async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
         require_reasoning_first(shape)
         first, call = await self._line.exchange(messages, shape)
-        if not isinstance(first, Flaw):
+        if not isinstance(first, ReplyFlaw):
             return self._answer(first, messages, call)
         if first.kind not in REPAIRABLE:
             raise self._refusal(first)
         second, repair = await self._line.exchange(build_repair_messages(messages, first, shape), shape)
-        if isinstance(second, Flaw):
+        if isinstance(second, ReplyFlaw):
             raise self._refusal(second)
         return self._answer(second, messages, call, repair)
 
-    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[ReplyChunk]:
         return self._line.stream(messages, tools)
 
     def _answer(self, value: T, messages: Sequence[PromptMessage], *calls: ModelCall) -> ModelAnswer[T]:
@@ -349,7 +358,7 @@ class CheckedModel:
             calls=len(calls),
         )
 
-    def _refusal(self, flaw: Flaw) -> ProviderRefused:
+    def _refusal(self, flaw: ReplyFlaw) -> ProviderRefused:
         return ProviderRefused(
             f"`{self.name}` gave no usable answer: {flaw.kind}.",
             hint="Nothing was decided. If it happens often, name a larger model, or none, in the settings `llm.*`.",
@@ -376,7 +385,7 @@ def _sum(usages: Sequence[Usage | None]) -> Usage | None:
 
 def open_provider(asked: Endpoint) -> Provider:
     """Open a provider for this endpoint. It holds connections until it is closed."""
-    if needs_key(asked) and asked.api_key is None:
+    if needs_api_key(asked) and asked.api_key is None:
         raise ProviderRefused(f"`{asked.name}` needs an API key.", hint="`festinger models add` takes one.")
     if asked.provider is ProviderName.SCRIPTED:
         from festinger.llm.providers import scripted
@@ -399,7 +408,7 @@ class ModelRouterDeps:
     environment: Mapping[str, str]
     offline: bool
     open: Callable[[Endpoint], Provider] = open_provider
-    holds_transaction: Callable[[], bool] = never_in_transaction
+    holds_transaction: Callable[[], bool] = null_transaction_check
 
 
 class ModelRouter:
@@ -429,7 +438,7 @@ class ModelRouter:
 
     def at(self, wanted: Endpoint, purpose: ModelPurpose, *, caller: ModelCaller, settings: LlmSettings) -> Model:
         """Return the model at an endpoint, whatever the settings name; for trying one out."""
-        permitted = permit_endpoint(wanted, offline=self._outside.offline)
+        permitted = require_endpoint_allowed(wanted, offline=self._outside.offline)
         if permitted not in self._open:
             self._open[permitted] = self._outside.open(permitted)
         line = GuardedConnection(

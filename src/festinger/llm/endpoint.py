@@ -105,7 +105,7 @@ async def resolve_host(host: str) -> list[str]:
     return [str(where[0]) for *_, where in found]
 
 
-async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> None:
+async def refuse_forbidden_host(host: str, resolve: ResolveHost = resolve_host) -> None:
     """Raise `ProviderRefused` if a name resolves to a link-local or metadata address.
 
     A name that cannot be resolved here is left to the connection: a proxy may know it.
@@ -121,7 +121,7 @@ async def refuse_forbidden(host: str, resolve: ResolveHost = resolve_host) -> No
         )
 
 
-def permit_endpoint(wanted: Endpoint, *, offline: bool) -> Endpoint:
+def require_endpoint_allowed(wanted: Endpoint, *, offline: bool) -> Endpoint:
     """Return the endpoint if it may be asked."""
     if offline and not wanted.is_local:
         raise ProviderRefused(
@@ -155,7 +155,7 @@ async def resolve_endpoint(setting: str, resolve: ResolveModel, *, environment: 
     try:
         row = UUID(text)
     except ValueError:
-        return _named(text, environment)
+        return _parse_named_endpoint(text, environment)
     return await resolve(row)
 
 
@@ -170,7 +170,7 @@ def parse_provider(text: str) -> ProviderName:
         ) from error
 
 
-def _named(text: str, environment: Mapping[str, str]) -> Endpoint:
+def _parse_named_endpoint(text: str, environment: Mapping[str, str]) -> Endpoint:
     name, colon, rest = text.partition(":")
     if not colon:
         raise BadSetting(f"`{text[:64]}` names no model.", hint="Write `provider:model`, or the id of a model.")
@@ -192,5 +192,5 @@ def _key(provider: ProviderName, environment: Mapping[str, str]) -> SecretStr | 
     return next((SecretStr(key) for key in found if key), None)
 
 
-def needs_key(wanted: Endpoint) -> bool:
+def needs_api_key(wanted: Endpoint) -> bool:
     return wanted.provider in KEY_VARIABLES and wanted.address == OWN_ADDRESS[wanted.provider]

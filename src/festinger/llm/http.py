@@ -2,7 +2,7 @@
 
 Clients follow no redirects, so a server cannot send our words elsewhere; they use a proxy from the
 environment only for servers beyond this machine, and stop reading a response that is too large.
-`post_message` is here because this package talks HTTP to others; it raises `ProviderDown` where a retry may
+`post_webhook` is here because this package talks HTTP to others; it raises `ProviderDown` where a retry may
 help and `ProviderRefused` where it will not.
 """
 
@@ -13,7 +13,7 @@ import httpx2
 
 from festinger import __version__
 from festinger.errors import ProviderDown, ProviderRefused
-from festinger.llm.endpoint import Endpoint, ResolveHost, refuse_forbidden, resolve_host
+from festinger.llm.endpoint import Endpoint, ResolveHost, refuse_forbidden_host, resolve_host
 from festinger.text.addresses import is_loopback_url
 
 CONNECT_SECONDS = 5.0
@@ -55,7 +55,7 @@ def http_client(
     asked: Endpoint, largest: int = LARGEST_BYTES, resolve: ResolveHost = resolve_host
 ) -> httpx2.AsyncClient:
     async def introduce(request: httpx2.Request) -> None:
-        await refuse_forbidden(request.url.host, resolve)
+        await refuse_forbidden_host(request.url.host, resolve)
         # One name in place of the libraries' own; one of them sends its name twice, which strict servers
         # refuse.
         request.headers["User-Agent"] = f"festinger/{__version__}"
@@ -81,7 +81,7 @@ SECONDS = 10.0
 TRY_AGAIN = frozenset({408, 425, 429})
 
 
-async def post_message(
+async def post_webhook(
     url: str,
     body: bytes,
     *,
@@ -94,7 +94,7 @@ async def post_message(
     here = is_loopback_url(url)
     if offline and not here:
         raise ProviderRefused(f"`{_host(url)}` is beyond this machine, and Festinger is offline.")
-    await refuse_forbidden(_host(url), resolve)
+    await refuse_forbidden_host(_host(url), resolve)
     sent = {**headers, "User-Agent": f"festinger/{__version__}"}
     try:
         async with (

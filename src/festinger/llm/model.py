@@ -64,7 +64,7 @@ class ToolOffer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolRequest:
+class ModelToolCall:
     """A call that a model makes; its id names the result."""
 
     id: str
@@ -76,7 +76,7 @@ class ToolRequest:
 class PromptMessage:
     role: MessageRole
     text: str
-    calls: tuple[ToolRequest, ...] = ()
+    calls: tuple[ModelToolCall, ...] = ()
     """Calls in a message of the model; in a message of a tool, the one call that it answers."""
     prompt_hash: str | None = None
     """Identifies the prompt file that it was made from; stored with everything produced from it."""
@@ -99,13 +99,13 @@ class ModelReply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class ReplyChunk:
     """A piece of a streamed answer. The last one has no text; it says how the answer ended and which tools it calls."""
 
     text: str = ""
     finish: FinishReason | None = None
     usage: Usage | None = None
-    calls: tuple[ToolRequest, ...] = ()
+    calls: tuple[ModelToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Model(Protocol):
     async def answer(self, messages: Sequence[PromptMessage], shape: type[T]) -> ModelAnswer[T]:
         """Return a valid answer in this shape or raise; never half an answer, never a default."""
 
-    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+    def chat(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[ReplyChunk]:
         """Stream the answer as it is being written; it may call tools, unless the model takes none."""
 
 
@@ -144,7 +144,9 @@ class Provider(Protocol):
 
     async def complete(self, messages: Sequence[PromptMessage], shape: type[AnswerSchema] | None) -> ModelReply: ...
 
-    def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]: ...
+    def stream(
+        self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()
+    ) -> AsyncIterator[ReplyChunk]: ...
 
     async def close(self) -> None: ...
 

@@ -106,7 +106,7 @@ async def recall(client: AdminPort, given: Arguments) -> ToolAnswer:
     notes = [
         {
             "id": item["id"],
-            "text": fence(item["text"], item["origin"]),
+            "text": fence_untrusted_text(item["text"], item["origin"]),
             "day": (item["event_time"] or item["learned_at"])[:10],
             "origin": item["origin"],
             "disputed": item["disputed"],
@@ -162,7 +162,7 @@ async def learn(client: AdminPort, given: Arguments) -> ToolAnswer:
 
 async def _show(client: AdminPort, memory: str) -> Document:
     found = await client.ask("GET", memory_path(memory), **client.as_agent)
-    return _brief_memory(found)
+    return _summarize_memory(found)
 
 
 async def observe(client: AdminPort, given: Arguments) -> ToolAnswer:
@@ -196,18 +196,18 @@ async def why(client: AdminPort, given: Arguments) -> ToolAnswer:
             "day": each["day"],
             "origin": each["origin"],
             "agent": each["agent"],
-            "text": fence(each["wording"], each["origin"]),
+            "text": fence_untrusted_text(each["wording"], each["origin"]),
         }
         for each in found["said"][:MOST_LISTED]
     ]
     fields = {
-        **_brief_memory(found["memory"]),
+        **_summarize_memory(found["memory"]),
         "status": found["memory"]["status"],
         "confidence": found["memory"]["confidence"],
         "said": said,
-        "derives_from": [_brief_memory(each) for each in found["derives_from"][:MOST_LISTED]],
-        "supersedes": [_brief_memory(each) for each in found["supersedes"][:MOST_LISTED]],
-        "superseded_by": _brief_memory(found["superseded_by"]) if found["superseded_by"] else None,
+        "derives_from": [_summarize_memory(each) for each in found["derives_from"][:MOST_LISTED]],
+        "supersedes": [_summarize_memory(each) for each in found["supersedes"][:MOST_LISTED]],
+        "superseded_by": _summarize_memory(found["superseded_by"]) if found["superseded_by"] else None,
         "outcomes": len(found["outcomes"]),
         "changes": [{"op": each["op"], "at": each["at"], "by": each["by"]} for each in found["changes"][:MOST_LISTED]],
     }
@@ -219,13 +219,13 @@ async def why(client: AdminPort, given: Arguments) -> ToolAnswer:
 
 async def brief(client: AdminPort, given: Arguments) -> ToolAnswer:
     found = await client.ask("GET", f"{API}/brief", **given, **client.as_agent)
-    notes = [each | {"text": fence(each["text"], each["origin"])} for each in found["notes"]]
+    notes = [each | {"text": fence_untrusted_text(each["text"], each["origin"])} for each in found["notes"]]
     return ToolAnswer(
         fields={"notes": notes, "omitted": found["omitted"]}, text=found["text"] or "nothing is known of this yet"
     )
 
 
-async def ask_person(client: AdminPort, given: Arguments) -> ToolAnswer:
+async def propose_to_person(client: AdminPort, given: Arguments) -> ToolAnswer:
     if ids := split_list(given.get("forget", "")):
         reason = " ".join([given["what"], given.get("why", "")]).strip()
         made = [
@@ -240,7 +240,7 @@ async def ask_person(client: AdminPort, given: Arguments) -> ToolAnswer:
     return ToolAnswer(fields={"proposals": proposals}, text="\n".join(lines))
 
 
-def fence(text: str, origin: str) -> str:
+def fence_untrusted_text(text: str, origin: str) -> str:
     """A text that cannot speak in another role; one that nobody vouches for is marked as data."""
     plain = sanitize_line(text)
     plain = plain if len(plain) <= TEXT_CHARS else f"{plain[: TEXT_CHARS - 1]}…"
@@ -263,10 +263,10 @@ def memory_path(memory: str, *parts: str) -> str:
     return "/".join((API, "memories", prefix(memory), *parts))
 
 
-def _brief_memory(memory: Document) -> Document:
+def _summarize_memory(memory: Document) -> Document:
     return {
         "id": memory["id"],
-        "text": fence(memory["content"], memory["origin"]),
+        "text": fence_untrusted_text(memory["content"], memory["origin"]),
         "origin": memory["origin"],
         "day": memory["created_at"][:10],
     }
@@ -324,6 +324,6 @@ TOOLS: Sequence[ToolSpec] = (
         name="ask_person",
         description="Propose something that only a person may decide, such as settling a dispute or forgetting notes.",
         arguments={"what": "string!", "why": "string", "forget": "string ids of notes"},
-        run=ask_person,
+        run=propose_to_person,
     ),
 )

@@ -13,21 +13,21 @@ from festinger.ids import SpaceId
 from festinger.memory.changes import (
     Change,
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     add_links,
     find_linked_ids,
     lock_memory,
-    remove_links,
+    mark_links_undone,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.jobs import EMBED
 from festinger.memory.model import Memory, memory_from_row
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 CONTEXT = "content_contextualized"
 NOTES = (CONTEXT, "compressed", "utility_score", "tags", "metadata")
@@ -57,12 +57,12 @@ async def annotate(
     if "tags" in notes:
         notes["tags"] = tuple(notes["tags"])
     after = {name: value for name, value in notes.items() if getattr(old, name) != value}
-    known = await find_linked_ids(transaction, space, old.id, Link.DERIVES_FROM)
+    known = await find_linked_ids(transaction, space, old.id, MemoryRelation.DERIVES_FROM)
     added = [each for each in dict.fromkeys(cites) if each not in known and each != old.id]
     if not after and not added:
         return old, None
     new = await _write_notes(deps, transaction, old, after)
-    await add_links(transaction, space, old.id, Link.DERIVES_FROM, to=added, at=deps.clock())
+    await add_links(transaction, space, old.id, MemoryRelation.DERIVES_FROM, to=added, at=deps.clock())
     note = ChangeDraft(
         op=MemoryChangeOp.ANNOTATE,
         before={old.id: {name: getattr(old, name) for name in after}},
@@ -74,12 +74,14 @@ async def annotate(
     return new, await write_change(deps, transaction, space, note)
 
 
-async def restore_notes(deps: MemoryDeps, transaction: Transaction, memory: Memory, change: Change) -> None:
+async def undo_annotation(deps: MemoryDeps, transaction: Transaction, memory: Memory, change: Change) -> None:
     """Undo an annotation of a locked memory."""
     before: Mapping[str, Any] = change.before["memories"].get(str(memory.id), {})
     await _write_notes(deps, transaction, memory, before)
     cited = [UUID(each) for each in change.after.get("cites", [])]
-    await remove_links(transaction, memory.space_id, memory.id, Link.DERIVES_FROM, to=cited, at=deps.clock())
+    await mark_links_undone(
+        transaction, memory.space_id, memory.id, MemoryRelation.DERIVES_FROM, to=cited, at=deps.clock()
+    )
 
 
 async def _write_notes(deps: MemoryDeps, transaction: Transaction, old: Memory, notes: Mapping[str, Any]) -> Memory:

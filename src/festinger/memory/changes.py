@@ -23,9 +23,9 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Memory, belief_columns, memory_from_row
 from festinger.records import parse_choice, record_json, row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 LONGEST_CHAIN = 1000
 """Successors of a memory that are followed."""
@@ -269,7 +269,7 @@ WHOLE_LINE = 1000
 """Derivation depth followed where trust depends on it."""
 
 
-class Link(StrEnum):
+class MemoryRelation(StrEnum):
     DERIVES_FROM = "derives_from"
     """From an insight to its source."""
     SUPERSEDES = "supersedes"
@@ -293,7 +293,7 @@ async def add_links(
     transaction: Transaction,
     space: SpaceId,
     memory: UUID,
-    relation: Link,
+    relation: MemoryRelation,
     *,
     to: Iterable[UUID],
     at: datetime,
@@ -312,14 +312,22 @@ async def add_links(
         )
 
 
-async def remove_links(
-    transaction: Transaction, space: SpaceId, memory: UUID, relation: Link, *, to: Sequence[UUID], at: datetime
+async def mark_links_undone(
+    transaction: Transaction,
+    space: SpaceId,
+    memory: UUID,
+    relation: MemoryRelation,
+    *,
+    to: Sequence[UUID],
+    at: datetime,
 ) -> None:
     """Mark links as undone; the rows stay."""
     await transaction.run(Q["undo_links"], **{"from": memory}, space=space, to=list(to), relation=relation.value, at=at)
 
 
-async def find_linked_ids(transaction: Transaction, space: SpaceId, memory: UUID, relation: Link) -> list[MemoryId]:
+async def find_linked_ids(
+    transaction: Transaction, space: SpaceId, memory: UUID, relation: MemoryRelation
+) -> list[MemoryId]:
     rows = await transaction.all(Q["links_from"], space=space, memory=memory, relation=relation.value)
     return [row["to_id"] for row in rows]
 

@@ -237,7 +237,7 @@ SUPPORT = 0.5
 """What a fully trusted cause adds to a weight, before diminishing returns."""
 
 
-class MemoryUncountedReason(StrEnum):
+class SightingUncountedReason(StrEnum):
     """Why a sighting brought no new cause."""
 
     SAME_CAUSE = "same_cause"
@@ -252,10 +252,10 @@ class MemoryUncountedReason(StrEnum):
     """Its source was withdrawn."""
 
 
-def find_first_sighting(memory: MemoryId, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def find_founding_sighting(memory: MemoryId, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """Return the sighting, of those in order of time, that founds a memory: its own or the first that remains."""
     left = [
-        row for row in rows if row["moved_by"] is None and row["uncounted_because"] != MemoryUncountedReason.REPAIRED
+        row for row in rows if row["moved_by"] is None and row["uncounted_because"] != SightingUncountedReason.REPAIRED
     ]
     return next((row for row in left if row["id"] == memory), left[0] if left else None)
 
@@ -268,14 +268,14 @@ class CauseCounts:
     of_agent_today: int = 0
 
 
-def find_uncounted_reason(counts: CauseCounts, *, is_own_derivation: bool = False) -> MemoryUncountedReason | None:
+def find_uncounted_reason(counts: CauseCounts, *, is_own_derivation: bool = False) -> SightingUncountedReason | None:
     """Why a sighting does not count; None if it does."""
     if is_own_derivation:
-        return MemoryUncountedReason.OWN_DERIVATION
+        return SightingUncountedReason.OWN_DERIVATION
     if counts.of_cause:
-        return MemoryUncountedReason.SAME_CAUSE
+        return SightingUncountedReason.SAME_CAUSE
     if counts.of_agent_today >= CAUSES_A_DAY:
-        return MemoryUncountedReason.ENOUGH_TODAY
+        return SightingUncountedReason.ENOUGH_TODAY
     return None
 
 

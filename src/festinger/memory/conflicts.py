@@ -14,12 +14,20 @@ from uuid import UUID
 
 from festinger.errors import BadDecision, BadInput, Stale
 from festinger.ids import MemoryId, SpaceId
-from festinger.judge.model import PERSON, Current, Judgement, PairJudgement, Record, Relation, person_judgement
+from festinger.judge.model import (
+    PERSON,
+    CurrentSide,
+    Judgement,
+    JudgementRecord,
+    PairJudgement,
+    Relation,
+    person_judgement,
+)
 from festinger.memory.changes import (
     BeliefUpdate,
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     add_links,
     adjust_belief,
     diff_state,
@@ -27,15 +35,15 @@ from festinger.memory.changes import (
     lock_memories,
     lock_memory,
     lock_owners,
-    remove_links,
+    mark_links_undone,
     update_state,
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.edit import archive_in_transaction, relearn_texts
+from festinger.memory.edit import archive_in_transaction, learn_replacement_texts
 from festinger.memory.jobs import RECHECK
 from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
-from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
+from festinger.memory.learn.supersede import merge_into, order_survivor_first, supersede_all
 from festinger.memory.learn.write import DecisionResult
 from festinger.memory.model import Memory, Status
 from festinger.memory.undo import undo_in_transaction
@@ -46,10 +54,10 @@ from festinger.world.decisions import ConflictJudge, ConflictVerdict
 DECISIONS = ("update", "dismiss", "same", "both", "neither", "split")
 
 RELATIONS = {
-    "update": (Relation.UPDATE, Current.NEW),
-    "dismiss": (Relation.CONTRADICTS, Current.OLD),
-    "same": (Relation.SAME, Current.BOTH),
-    "both": (Relation.UNRELATED, Current.BOTH),
+    "update": (Relation.UPDATE, CurrentSide.NEW),
+    "dismiss": (Relation.CONTRADICTS, CurrentSide.OLD),
+    "same": (Relation.SAME, CurrentSide.BOTH),
+    "both": (Relation.UNRELATED, CurrentSide.BOTH),
 }
 """The judgement that each decision implies for the pair."""
 
@@ -75,7 +83,7 @@ async def apply_verdict(
     before = [_state_summary(old), _state_summary(new)]
     await _record_verdict(deps, transaction, space, old=old, new=new, verdict=verdict)
     done = await _DEEDS[verdict.decision](deps, transaction, old, new, verdict)
-    await remove_links(transaction, space, new.id, Link.CONTRADICTS, to=[old.id], at=deps.clock())
+    await mark_links_undone(transaction, space, new.id, MemoryRelation.CONTRADICTS, to=[old.id], at=deps.clock())
     lifted = await _clear_ceilings(deps, transaction, space, [old.id, new.id], verdict)
     after = list((await lock_memories(transaction, space, [old.id, new.id])).values())
     return {
@@ -100,7 +108,7 @@ async def undo_verdict(
     assert conflict.new_memory is not None, "a conflict of memories names both"
     assert conflict.old_memory is not None, "a conflict of memories names both"
     await add_links(
-        transaction, space, conflict.new_memory, Link.CONTRADICTS, to=[conflict.old_memory], at=deps.clock()
+        transaction, space, conflict.new_memory, MemoryRelation.CONTRADICTS, to=[conflict.old_memory], at=deps.clock()
     )
 
 
@@ -130,7 +138,7 @@ async def _record_verdict(
         relation, current = RELATIONS[verdict.decision]
         reasoning = verdict.reasoning or f"Decided: {verdict.decision}."
         judgement: Judgement = person_judgement(verdict.by, relation, current=current, reasoning=reasoning)
-        await deps.panel.overrule(transaction, space, build_memory_pair(old, new), judgement)
+        await deps.panel.store_person_decision(transaction, space, build_memory_pair(old, new), judgement)
 
 
 async def _clear_ceilings(
@@ -195,7 +203,7 @@ async def _update(
     return ConflictVerdictResult(changes=(released, change))
 
 
-async def _dismiss(
+async def _archive_new(
     deps: MemoryDeps, transaction: Transaction, old: Memory, new: Memory, verdict: ConflictVerdict
 ) -> ConflictVerdictResult:
     done = await archive_in_transaction(deps, transaction, new, by=verdict.by, reason="dismissed")
@@ -206,7 +214,7 @@ async def _same(
     deps: MemoryDeps, transaction: Transaction, old: Memory, new: Memory, verdict: ConflictVerdict
 ) -> ConflictVerdictResult:
     standing, released = await _activate(deps, transaction, new, verdict)
-    stays, goes = choose_survivor(old, standing)
+    stays, goes = order_survivor_first(old, standing)
     reason = verdict.reasoning or "decided"
     _, change = await merge_into(deps, transaction, stays, goes, by=verdict.by, reason=reason)
     return ConflictVerdictResult(changes=(released, change))
@@ -219,7 +227,7 @@ async def _both(
     return ConflictVerdictResult(changes=(released,))
 
 
-async def _neither(
+async def _archive_both(
     deps: MemoryDeps, transaction: Transaction, old: Memory, new: Memory, verdict: ConflictVerdict
 ) -> ConflictVerdictResult:
     done = [
@@ -234,12 +242,19 @@ async def _split(
 ) -> ConflictVerdictResult:
     if not verdict.texts:
         raise BadDecision("To split, say anew what each of the two means.", hint="Give the clearer texts.")
-    done = await _neither(deps, transaction, old, new, verdict)
-    parts = await relearn_texts(deps, transaction, [old, new], verdict.texts)
+    done = await _archive_both(deps, transaction, old, new, verdict)
+    parts = await learn_replacement_texts(deps, transaction, [old, new], verdict.texts)
     return replace(done, parts=tuple(each.memory.id for each in parts if each.memory and each.created))
 
 
-_DEEDS = {"update": _update, "dismiss": _dismiss, "same": _same, "both": _both, "neither": _neither, "split": _split}
+_DEEDS = {
+    "update": _update,
+    "dismiss": _archive_new,
+    "same": _same,
+    "both": _both,
+    "neither": _archive_both,
+    "split": _split,
+}
 
 
 def _state_summary(memory: Memory) -> dict[str, Any]:
@@ -247,11 +262,11 @@ def _state_summary(memory: Memory) -> dict[str, Any]:
 
 
 ANSWERS = {
-    "same": (Relation.SAME, Current.BOTH),
-    "update": (Relation.UPDATE, Current.NEW),
-    "contradicts": (Relation.CONTRADICTS, Current.BOTH),
-    "refines": (Relation.REFINES, Current.BOTH),
-    "both": (Relation.UNRELATED, Current.BOTH),
+    "same": (Relation.SAME, CurrentSide.BOTH),
+    "update": (Relation.UPDATE, CurrentSide.NEW),
+    "contradicts": (Relation.CONTRADICTS, CurrentSide.BOTH),
+    "refines": (Relation.REFINES, CurrentSide.BOTH),
+    "both": (Relation.UNRELATED, CurrentSide.BOTH),
 }
 """The answers a person may give about two statements; `both` means both hold."""
 
@@ -275,7 +290,7 @@ class PairAnswerResult:
         }
 
 
-def parse_answer(answer: str, *, by: str, note: str = "") -> Judgement:
+def parse_pair_answer(answer: str, *, by: str, note: str = "") -> Judgement:
     """Convert a person's answer to a judgement. Raises `BadInput` with the list of answers."""
     if answer not in ANSWERS:
         listed = ", ".join(f"`{each}`" for each in ANSWERS)
@@ -285,8 +300,8 @@ def parse_answer(answer: str, *, by: str, note: str = "") -> Judgement:
     return person_judgement(by.removeprefix(PERSON), relation, current=current, reasoning=reasoning)
 
 
-async def record_answer(
-    deps: MemoryDeps, space: SpaceId, asked: Record, judgement: Judgement, *, by: str
+async def apply_pair_answer(
+    deps: MemoryDeps, space: SpaceId, asked: JudgementRecord, judgement: Judgement, *, by: str
 ) -> PairAnswerResult:
     """Store a person's judgement of a pair and apply it. Raises `Stale` if the pair changed."""
     async with deps.store.transaction() as transaction:
@@ -294,7 +309,7 @@ async def record_answer(
 
 
 async def _record_answer(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, asked: Record, judgement: Judgement, *, by: str
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, asked: JudgementRecord, judgement: Judgement, *, by: str
 ) -> PairAnswerResult:
     found = await find_memories(transaction, space, [asked.old_ref, asked.new_ref])
     old, new = found.get(MemoryId(asked.old_ref)), found.get(MemoryId(asked.new_ref))
@@ -305,7 +320,7 @@ async def _record_answer(
         )
     await lock_owners(transaction, space, [new.agent_id])
     pair = build_memory_pair(old, new)
-    kept = await deps.panel.overrule(transaction, space, pair, judgement)
+    kept = await deps.panel.store_person_decision(transaction, space, pair, judgement)
     compared = build_comparison(old, PairJudgement(pair=pair, judgement=judgement))
     followed = await apply_judgements_in_transaction(deps, transaction, new, [compared], by=by, kept={old.id: kept})
     return PairAnswerResult(judgement=kept, followed=followed)

@@ -3,7 +3,7 @@
 Ports to higher layers are passed in at wiring and default to null objects. Judges store what they say; this
 package decides what follows. Rules can be asked at any time, the reader and earlier judgements only
 outside transactions, an LLM only where there is time.
-`refresh_statistics` exists because Postgres takes a never-analyzed table for nearly empty and joins each row
+`analyze_if_underestimated` exists because Postgres takes a never-analyzed table for nearly empty and joins each row
 with every other. Autovacuum takes up to a minute; by then finding the neighbors of one of 600 statements took
 73 ms instead of 1. So bulk learning triggers ANALYZE itself, at intervals that grow fourfold, and only if it
 would help.
@@ -22,16 +22,16 @@ from festinger.errors import FestingerError, ProviderRefused
 from festinger.events.outbox import Outbox
 from festinger.ids import MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.judge.cascade import Cascade
-from festinger.judge.model import PERSON, Judgement, PairJudgement, Record, StatementPair, WaitingPair
+from festinger.judge.model import PERSON, Judgement, JudgementRecord, PairJudgement, StatementPair, WaitingPair
 from festinger.judge.records import list_statement_judgements, save_person_decision
 from festinger.llm.model import Model
 from festinger.memory.confidence import START
 from festinger.memory.extract.classifier import ClauseEncoder
-from festinger.memory.learn.decision import LearnLimits, OnContradiction
+from festinger.memory.learn.decision import ContradictionPolicy, LearnLimits
 from festinger.memory.learn.statement import Statement
-from festinger.settings.beliefs import EpisodesSettings, MemorySettings
+from festinger.settings.memory_sections import EpisodesSettings, MemorySettings
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.secrets import RedactionResult, redact
 from festinger.world.model import WorldDeps
 
@@ -63,18 +63,18 @@ class MemoryJudge(Protocol):
         """Drop the waiting pairs of a memory that is gone."""
         ...
 
-    async def overrule(
+    async def store_person_decision(
         self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
     ) -> UUID:
         """Store a person's decision on a pair, overriding all earlier judgements."""
         ...
 
-    async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
+    async def said_of(self, space: SpaceId, ref: UUID) -> list[JudgementRecord]:
         """List the judgements about a memory, newest first. Call outside transactions."""
         ...
 
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 FIRST, TIMES = 50, 4
 """Statements before the first check, and the factor between later checks."""
@@ -90,19 +90,19 @@ class LookupCounter:
     due: int = FIRST
 
 
-def is_underestimate(looked_up: int, *, believed: float) -> bool:
+def is_size_underestimated(looked_up: int, *, believed: float) -> bool:
     """Whether the server's estimate is far too low; a negative estimate means it has none."""
     return looked_up > FAR_OFF * max(believed, 0)
 
 
-async def refresh_statistics(store: Store, sizing: LookupCounter, *, more: int = 1) -> None:
+async def analyze_if_underestimated(store: Store, sizing: LookupCounter, *, more: int = 1) -> None:
     """Count upcoming lookups and run ANALYZE if the server underestimates. Call outside transactions."""
     before, sizing.looked_up = sizing.looked_up, sizing.looked_up + more
     if before < sizing.due:
         return
     while sizing.due <= before:
         sizing.due *= TIMES
-    if is_underestimate(before, believed=await store.value(Q["believed_size"])):
+    if is_size_underestimated(before, believed=await store.value(Q["believed_size"])):
         await store.run(Q["size_up"])
 
 
@@ -207,7 +207,7 @@ class EffectiveMemorySettings:
             accept=self.accept,
             supersede_confidence=self.memory.supersede_confidence,
             supersede_trust_margin=self.memory.supersede_trust_margin,
-            on_contradiction=OnContradiction(self.memory.on_contradiction),
+            on_contradiction=ContradictionPolicy(self.memory.on_contradiction),
         )
 
     def redact(self, text: str) -> RedactionResult:
@@ -268,7 +268,7 @@ def log_writer_failure(deps: MemoryDeps, event: str, model: Model, error: Festin
 class MemoryCascade(Cascade):
     """The cascade, which also stores people's decisions about memories."""
 
-    async def overrule(
+    async def store_person_decision(
         self, transaction: Transaction, space: SpaceId, pair: StatementPair, judgement: Judgement
     ) -> UUID:
         kept, _ = await save_person_decision(
@@ -283,5 +283,5 @@ class MemoryCascade(Cascade):
         )
         return kept
 
-    async def said_of(self, space: SpaceId, ref: UUID) -> list[Record]:
+    async def said_of(self, space: SpaceId, ref: UUID) -> list[JudgementRecord]:
         return await list_statement_judgements(self.deps, space, ref)

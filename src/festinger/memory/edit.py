@@ -31,15 +31,21 @@ from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.intake import parse_learn_request
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import LearnRequest, Statement, build_statement, redact_input, validate_request
-from festinger.memory.learn.supersede import check_no_cycle, choose_survivor, merge_into, supersede_all
+from festinger.memory.learn.statement import (
+    LearnRequest,
+    Statement,
+    build_statement,
+    clean_input_text,
+    normalize_learn_request,
+)
+from festinger.memory.learn.supersede import check_no_cycle, merge_into, order_survivor_first, supersede_all
 from festinger.memory.learn.write import write_statement
 from festinger.memory.model import LIVE, Memory, Status, memory_from_row, scope_of_memory
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 WORDS = ("content", "subject", "subject_key", "attribute_key", "value_key")
 """The columns that an edit changes, besides the hashes."""
@@ -66,10 +72,10 @@ async def edit(
         if old.immutable:
             raise immutable_error(old)
         redact = deps.terms(space).redact
-        request = validate_request(
+        request = normalize_learn_request(
             LearnRequest(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
         )
-        clean = redact_input(request.text, deps.without_blocks, redact=redact)
+        clean = clean_input_text(request.text, deps.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
         statement = build_statement(request, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())
@@ -184,7 +190,7 @@ async def merge(
             goes = found[MemoryId(other)]
             if Status.ACTIVE not in (stays.status, goes.status) or goes.status not in LIVE:
                 raise Refused("Only memories that stand can be merged.")
-            first, second = choose_survivor(stays, goes)
+            first, second = order_survivor_first(stays, goes)
             stays, change = await merge_into(deps, transaction, first, second, by=by, reason=reason)
         await deps.ask(transaction, RECHECK, space=space, memory=str(stays.id))
     return MemoryEditResult(memory=stays, change=change)
@@ -242,7 +248,7 @@ async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[
         source = await find_memory(transaction, space, memory)
     if source.status not in LIVE or source.immutable:
         raise Refused("Only a memory that stands, and not for good, can be parted.", status=source.status.value)
-    requests = [validate_request(build_part_request(source, text)) for text in texts]
+    requests = [normalize_learn_request(build_split_request(source, text)) for text in texts]
     parts = [await learn(deps, scope_of_memory(source), each) for each in requests]
     async with deps.store.transaction() as transaction:
         old = await lock_memory(transaction, space, memory)
@@ -258,7 +264,7 @@ async def split(deps: MemoryDeps, space: SpaceId, memory: UUID, texts: Sequence[
     return SplitResult(source=new, parts=tuple(parts), change=change)
 
 
-def build_part_request(source: Memory, text: str) -> LearnRequest:
+def build_split_request(source: Memory, text: str) -> LearnRequest:
     return LearnRequest(
         text=text,
         subject=source.subject,
@@ -272,7 +278,7 @@ def build_part_request(source: Memory, text: str) -> LearnRequest:
     )
 
 
-async def relearn_texts(
+async def learn_replacement_texts(
     deps: MemoryDeps, transaction: Transaction, sources: Sequence[Memory], texts: Sequence[str]
 ) -> list[Learned]:
     """Learn clearer texts in place of some memories, within the transaction that archives those.
@@ -283,7 +289,7 @@ async def relearn_texts(
     done: list[Learned] = []
     for text in texts:
         source = sources[min(len(done), len(sources) - 1)]
-        statement = await parse_learn_request(deps, transaction, scope, build_part_request(source, text))
+        statement = await parse_learn_request(deps, transaction, scope, build_split_request(source, text))
         if not isinstance(statement, Statement):
             raise BadInput(f"This cannot be kept: {statement.reason}.")
         prepared = PendingMemory(scope=scope, statement=statement, ref=deps.new_memory_id())

@@ -21,10 +21,10 @@ from festinger.observability.metrics import (
     MEMORY_QUARANTINED,
     MEMORY_VECTORS_MISSING,
 )
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.regex import is_valid_pattern
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 MOST_COUNTED = 10_000
 
@@ -45,7 +45,7 @@ async def count_waiting(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
     return dict(await deps.store.one(Q["waiting_counts"], space=space))
 
 
-async def count_learned_since(deps: MemoryDeps, space: SpaceId, since: datetime) -> int:
+async def count_sightings_since(deps: MemoryDeps, space: SpaceId, since: datetime) -> int:
     """Count how often something was learned or repeated since a time."""
     return int((await deps.store.one(Q["count_said"], space=space, since=since))["said"])
 
@@ -59,7 +59,7 @@ async def count_missing_vectors(deps: MemoryDeps, space: SpaceId) -> int:
     return int(row["missing"])
 
 
-async def check_memory(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
+async def check_missing_vectors(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     """Check whether memories lack a vector."""
     missing = sum([await count_missing_vectors(deps, space) for space in spaces])
     if missing:
@@ -72,7 +72,7 @@ async def check_memory(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     return ok_check("memory.vectors", "Every memory can be found by meaning.")
 
 
-async def check_censors(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
+async def check_censor_patterns(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
     """Check whether every active censor has a usable pattern."""
     rows = [row for space in spaces for row in await deps.store.all(Q["censors_in_force"], space=space)]
     broken = [str(row["id"]) for row in rows if row["pattern"] and not is_valid_pattern(row["pattern"])]
@@ -108,6 +108,6 @@ async def archive_excess(deps: MemoryDeps, space: SpaceId) -> list[MemoryId]:
     return gone
 
 
-async def prune_keys(deps: MemoryDeps, space: SpaceId) -> int:
+async def prune_idempotency_keys(deps: MemoryDeps, space: SpaceId) -> int:
     """Delete expired keys."""
     return await deps.store.run(Q["prune_keys"], space=space, before=deps.clock() - KEPT_FOR)

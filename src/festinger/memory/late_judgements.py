@@ -22,15 +22,15 @@ from festinger.judge.model import (
     PairFeatures,
     PairJudgement,
     Relation,
-    SimilarityBars,
+    SimilarityThresholds,
     Slot,
     StatementPair,
     WaitingPair,
 )
 from festinger.memory.changes import (
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     find_linked_ids,
     find_memories,
     find_memory,
@@ -40,26 +40,26 @@ from festinger.memory.changes import (
     write_change,
 )
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.learn.candidates import CandidateComparison, PendingMemory, find_candidates
+from festinger.memory.learn.candidates import CandidateComparison, PendingMemory, attach_candidates
 from festinger.memory.learn.compare import (
     MOST_ASKED,
     build_judge_statement,
     compare,
-    compare_subjects,
+    drop_cross_subject_judgement,
     find_duplicates,
-    limit_to_subject,
+    has_same_subject,
 )
 from festinger.memory.learn.decision import LearnDecision
 from festinger.memory.learn.result import Learned, describe_action
 from festinger.memory.learn.statement import LearnRequest, Statement
-from festinger.memory.learn.supersede import choose_survivor, merge_into, supersede_all
+from festinger.memory.learn.supersede import merge_into, order_survivor_first, supersede_all
 from festinger.memory.learn.write import DecisionResult, apply_decision, decide_statement, record_judgements
-from festinger.memory.model import Action, Memory, Status, memory_from_row, scope_of_memory
+from festinger.memory.model import LearnAction, Memory, Status, memory_from_row, scope_of_memory
 from festinger.memory.vectors import MemoryEmbeddingInput, StatementVectors, embed_texts, vector_columns
 from festinger.store.pool import PlanMode, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 def statement_from_memory(memory: Memory) -> Statement:
@@ -114,16 +114,16 @@ async def apply_judgements_in_transaction(
     memory = present[memory.id]
     if memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
-        return DecisionResult(action=Action.STORED, memory=memory)
+        return DecisionResult(action=LearnAction.STORED, memory=memory)
     live = [replace(each, memory=present[each.memory.id]) for each in compared if present[each.memory.id].is_live]
     prepared = pending_from_memory(memory, by=by)
     kept = kept or await record_judgements(deps, transaction, prepared, live)
     decided = decide_statement(deps, prepared, live)
     by_id = {each.memory.id: each for each in live}
-    return await _carry_out(deps, transaction, prepared, memory, decided=decided, by_id=by_id, kept=kept)
+    return await _apply_late_decision(deps, transaction, prepared, memory, decided=decided, by_id=by_id, kept=kept)
 
 
-async def _carry_out(
+async def _apply_late_decision(
     deps: MemoryDeps,
     transaction: Transaction,
     prepared: PendingMemory,
@@ -162,8 +162,8 @@ async def _merge(
     """Handle a late `same`. Held or quarantined memories are not merged: that is up to a person."""
     if duplicate.memory.status is not Status.ACTIVE:
         await _clear_pending(deps, transaction, memory)
-        return DecisionResult(action=Action.STORED, memory=memory)
-    stays, goes = choose_survivor(duplicate.memory, memory)
+        return DecisionResult(action=LearnAction.STORED, memory=memory)
+    stays, goes = order_survivor_first(duplicate.memory, memory)
     if stays.agent_id is not None and goes.agent_id is None:
         # A shared memory cannot be merged into one agent's private one.
         stays, goes = goes, stays
@@ -171,14 +171,14 @@ async def _merge(
     merged, change = await merge_into(
         deps, transaction, stays, goes, by=by, reason=judgement.reasoning, judgement=kept.get(duplicate.memory.id)
     )
-    return DecisionResult(action=Action.CONFIRMED, memory=merged, change=change, judgement=judgement)
+    return DecisionResult(action=LearnAction.CONFIRMED, memory=merged, change=change, judgement=judgement)
 
 
 async def _supersede_by(
     deps: MemoryDeps, transaction: Transaction, memory: Memory, newer: Memory, *, by: str, why: str
 ) -> DecisionResult:
     _, change = await supersede_all(deps, transaction, newer, [memory], by=by, reason=why)
-    return DecisionResult(action=Action.STORED, memory=memory, change=change)
+    return DecisionResult(action=LearnAction.STORED, memory=memory, change=change)
 
 
 async def _has_open_pairs(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> bool:
@@ -198,7 +198,9 @@ def build_comparison(memory: Memory, opinion: PairJudgement, *, similarity: floa
 POLL_SECONDS = 0.05
 
 
-async def judge_pairs(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge") -> DecisionResult | None:
+async def judge_pending_pairs(
+    deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str = "judge"
+) -> DecisionResult | None:
     """Judge the pending pairs of a memory and apply the result; None if nothing is pending."""
     async with deps.store.transaction() as transaction:
         waiting = await deps.panel.waiting(transaction, space, MemoryId(memory))
@@ -206,23 +208,24 @@ async def judge_pairs(deps: MemoryDeps, space: SpaceId, memory: UUID, *, by: str
     new = found.get(MemoryId(memory))
     if new is None or not new.pending:
         return None
-    pairs = [build_memory_pair(found[old], new) for old in _olds(waiting, new) if old in found][:MOST_ASKED]
+    pairs = [build_memory_pair(found[old], new) for old in _list_older_ids(waiting, new) if old in found][:MOST_ASKED]
     answers = await deps.panel.with_model_all(space, pairs)
     compared = [
         build_comparison(
-            found[MemoryId(pair.old_ref)], PairJudgement(pair=pair, judgement=limit_to_subject(pair, judgement))
+            found[MemoryId(pair.old_ref)],
+            PairJudgement(pair=pair, judgement=drop_cross_subject_judgement(pair, judgement)),
         )
         for pair, judgement in zip(pairs, answers, strict=True)
     ]
     return await apply_judgements(deps, new, compared, by=by)
 
 
-def _olds(waiting: Sequence[WaitingPair], new: Memory) -> list[MemoryId]:
+def _list_older_ids(waiting: Sequence[WaitingPair], new: Memory) -> list[MemoryId]:
     """Return what a memory waits to be compared with, without pairs in which it is the older one."""
     return [MemoryId(each.old_ref) for each in waiting if each.new_ref == new.id]
 
 
-async def load_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
+async def load_waiting_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
     """Load a waiting pair with its current memories; None if one of them no longer counts."""
     async with deps.store.transaction() as transaction:
         found = await find_memories(transaction, space, [waiting.old_ref, waiting.new_ref])
@@ -241,7 +244,7 @@ async def apply_pair_judgement(
     old, new = found.get(MemoryId(pair.old_ref)), found.get(MemoryId(pair.new_ref))
     if old is None or new is None:
         return None
-    opinion = PairJudgement(pair=pair, judgement=limit_to_subject(pair, judgement))
+    opinion = PairJudgement(pair=pair, judgement=drop_cross_subject_judgement(pair, judgement))
     return await apply_judgements(deps, new, [build_comparison(old, opinion)], by=by)
 
 
@@ -313,7 +316,7 @@ async def _settle_overdue(deps: MemoryDeps, space: SpaceId, memory_id: MemoryId)
 def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = None) -> StatementPair:
     """Build the pair of two memories for the judges."""
     known = features or PairFeatures(
-        bars=SimilarityBars(), same_subject=compare_subjects(statement_from_memory(new), old)
+        bars=SimilarityThresholds(), same_subject=has_same_subject(statement_from_memory(new), old)
     )
     return StatementPair(
         old_ref=old.id,
@@ -324,7 +327,7 @@ def build_memory_pair(old: Memory, new: Memory, features: PairFeatures | None = 
     )
 
 
-async def attach_settle(deps: MemoryDeps, scope: Scope, learned: Learned) -> Learned:
+async def attach_settle_callback(deps: MemoryDeps, scope: Scope, learned: Learned) -> Learned:
     """Return the result with a way to wait for its final state."""
     if not learned.pending or learned.memory is None:
         return learned
@@ -346,13 +349,13 @@ async def attach_settle(deps: MemoryDeps, scope: Scope, learned: Learned) -> Lea
 
 async def _build_settled_result(transaction: Transaction, learned: Learned, memory: Memory) -> Learned:
     """Return what became of a statement once its judgements were in."""
-    superseded = await find_linked_ids(transaction, memory.space_id, memory.id, Link.SUPERSEDES)
-    refined = await find_linked_ids(transaction, memory.space_id, memory.id, Link.REFINES)
-    action = Action.SUPERSEDED if superseded else Action.REFINED if refined else Action.STORED
+    superseded = await find_linked_ids(transaction, memory.space_id, memory.id, MemoryRelation.SUPERSEDES)
+    refined = await find_linked_ids(transaction, memory.space_id, memory.id, MemoryRelation.REFINES)
+    action = LearnAction.SUPERSEDED if superseded else LearnAction.REFINED if refined else LearnAction.STORED
     if memory.status is Status.HELD:
-        action = Action.CONFLICTED
+        action = LearnAction.CONFLICTED
     if memory.status is Status.MERGED and memory.superseded_by:
-        action, memory = Action.CONFIRMED, await find_memory(transaction, memory.space_id, memory.superseded_by)
+        action, memory = LearnAction.CONFIRMED, await find_memory(transaction, memory.space_id, memory.superseded_by)
     return replace(
         learned,
         memory=memory,
@@ -383,7 +386,7 @@ async def recheck_memory(
             await store_vectors(deps, transaction, found, vectors)
         [duplicate] = await find_duplicates(deps, transaction, space, [pending.statement], other_than=found.id)
         await transaction.plan(PlanMode.KEPT)
-        [pending] = await find_candidates(deps, transaction, space, [pending])
+        [pending] = await attach_candidates(deps, transaction, space, [pending])
     if duplicate is not None:
         older, newer = sorted((duplicate.memory, found), key=lambda each: each.seq)
         opinion = PairJudgement(pair=build_memory_pair(older, newer), judgement=duplicate.judgement)

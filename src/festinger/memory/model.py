@@ -55,7 +55,7 @@ LIVE = (Status.ACTIVE, Status.HELD, Status.QUARANTINED)
 REPLACED = (Status.SUPERSEDED, Status.MERGED)
 
 
-class Action(StrEnum):
+class LearnAction(StrEnum):
     """What learning did. `echoed` and `refused` are decided before anything is judged."""
 
     STORED = "stored"

@@ -15,13 +15,13 @@ from uuid import UUID
 from festinger.clock import aware, iso, read_moment
 from festinger.errors import BadInput, NotFound
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SpaceId
-from festinger.judge.model import Record
+from festinger.judge.model import JudgementRecord
 from festinger.memory.changes import (
     DEPTH,
     LONGEST_CHAIN,
     Ancestor,
     Change,
-    Link,
+    MemoryRelation,
     changes_of,
     find_ancestors,
     find_memories,
@@ -34,7 +34,7 @@ from festinger.memory.learn.supersede import find_successors
 from festinger.memory.model import Kind, Memory, Status, memory_from_row, parse_kind
 from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 Name = TypeVar("Name", bound=StrEnum)
 
@@ -98,13 +98,13 @@ def _parse_list(names: type[Name], text: str) -> list[Name]:
         raise BadInput(f"`{text[:40]}` is no {names.__name__.lower()}.", hint=f"Say {known}.") from error
 
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 LONGEST_PAGE = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class MemoryHistory:
     """A memory and what it replaced, newest first, with all their changes, oldest first."""
 
     memories: tuple[Memory, ...]
@@ -151,7 +151,7 @@ async def find_believed_ids(
         Q["believed"],
         space=space,
         memories=list(memories),
-        as_of=_past(deps, as_of),
+        as_of=_require_past(deps, as_of),
         valid_at=aware(valid_at) if valid_at else None,
     )
     return {row["id"] for row in rows}
@@ -175,7 +175,7 @@ async def _reword_as_of(transaction: Transaction, found: Sequence[Memory], as_of
     return [replace(each, **words[each.id], **derived) if each.id in words else each for each in found]
 
 
-def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
+def _require_past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
     if as_of is None:
         return None
     at = aware(as_of)
@@ -184,7 +184,7 @@ def _past(deps: MemoryDeps, as_of: datetime | None) -> datetime | None:
     return at
 
 
-async def page_memories(
+async def load_page_of_memories(
     deps: MemoryDeps, scope: Scope, wanted: MemoryFilter = STANDING, *, after: int | None = None, limit: int = 50
 ) -> list[Memory]:
     """List memories visible to an agent, newest first. A point in time overrides the status filter."""
@@ -201,7 +201,7 @@ async def page_memories(
     return kept[:most]
 
 
-async def load_heaviest(
+async def load_brief_sections(
     deps: MemoryDeps, scope: Scope, topic: str | None = None, *, limit: int, known: bool = True
 ) -> dict[str, list[Memory]]:
     """Load the heaviest active memories of each section, about a topic or of the newest; with `known` also what has no
@@ -217,7 +217,7 @@ async def load_heaviest(
     return found
 
 
-async def heaviest(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory, float]]:
+async def list_heaviest_memories(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory, float]]:
     """List the memories that an agent holds most deeply, with the center of their weight after decay."""
     rows = await deps.store.all(
         Q["heaviest"],
@@ -234,7 +234,7 @@ async def heaviest(deps: MemoryDeps, scope: Scope, n: int) -> list[tuple[Memory,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CauseSpan:
+class MemoryCauses:
     """The distinct causes that are evidence for a memory, one sighting of each, and the days that they span."""
 
     sightings: tuple[UUID, ...] = ()
@@ -246,12 +246,12 @@ class CauseSpan:
         return len(self.sightings)
 
 
-_map_causes = row_mapper(CauseSpan)
+_map_causes = row_mapper(MemoryCauses)
 
 
 async def load_causes(
     transaction: Transaction, space: SpaceId, memories: Iterable[UUID], *, spent: Iterable[UUID] = ()
-) -> dict[MemoryId, CauseSpan]:
+) -> dict[MemoryId, MemoryCauses]:
     """Load the causes of memories; of what was derived, those of its sources. Sightings in `spent` do not count."""
     rows = await transaction.all(Q["causes_of"], space=space, memories=list(memories), spent=list(spent))
     return {row["memory_id"]: _map_causes(row) for row in rows}
@@ -264,7 +264,7 @@ async def _list_rows(
         Q["page"],
         **_filter_parameters(scope, wanted),
         words=wanted.words,
-        as_of=_past(deps, wanted.as_of),
+        as_of=_require_past(deps, wanted.as_of),
         after=after,
         limit=limit,
     )
@@ -305,7 +305,7 @@ NEWEST = 5_000
 """Memories that a histogram counts."""
 
 
-async def count_weights(deps: MemoryDeps, space: SpaceId) -> list[int]:
+async def count_memories_by_weight(deps: MemoryDeps, space: SpaceId) -> list[int]:
     """Count the newest active memories by weight, in ten steps from 0 to 1."""
     return [row["memories"] for row in await deps.store.all(Q["weight_histogram"], space=space, newest=NEWEST)]
 
@@ -323,7 +323,7 @@ async def list_subjects(
     return [dict(row) for row in rows]
 
 
-async def load_about(
+async def load_memories_about(
     deps: MemoryDeps, space: SpaceId, subject: str, *, agent: AgentId | None = None, limit: int = 200
 ) -> list[Memory]:
     """Load the live memories of a subject, those that wait for a decision included."""
@@ -331,7 +331,7 @@ async def load_about(
     return [memory_from_row(row) for row in rows]
 
 
-async def count_daily_kinds(deps: MemoryDeps, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
+async def count_daily_by_kind(deps: MemoryDeps, space: SpaceId, since: datetime) -> list[dict[str, Any]]:
     """Count the memories that came on each day, by kind."""
     return [dict(row) for row in await deps.store.all(Q["daily_kinds"], space=space, since=since)]
 
@@ -347,7 +347,7 @@ async def _filter_by_moment(
     return await _reword_as_of(transaction, [memory for memory in found if memory.id in held], wanted.as_of)
 
 
-async def find_current(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:
+async def find_current_version(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:
     """Return the end of the supersession chain of a memory."""
     async with deps.store.transaction() as transaction:
         found = require_visible(scope, await find_memory(transaction, scope.space, memory))
@@ -355,14 +355,14 @@ async def find_current(deps: MemoryDeps, scope: Scope, memory: UUID) -> Memory:
     return later[-1] if later else found
 
 
-async def load_history(deps: MemoryDeps, scope: Scope, memory: UUID) -> History:
+async def load_history(deps: MemoryDeps, scope: Scope, memory: UUID) -> MemoryHistory:
     """Return a memory, everything it replaced, and all their changes."""
     async with deps.store.transaction() as transaction:
         found = require_visible(scope, await find_memory(transaction, scope.space, memory))
         rows = await transaction.all(Q["chain_back"], space=scope.space, memory=memory, depth=LONGEST_CHAIN)
         chain = (found, *(memory_from_row(row) for row in rows))
         changes = await changes_of(transaction, scope.space, [each.id for each in chain])
-    return History(memories=chain, changes=tuple(changes))
+    return MemoryHistory(memories=chain, changes=tuple(changes))
 
 
 MOST_SIGHTINGS = 200
@@ -412,7 +412,7 @@ class Why:
     """What derives from it."""
     supersedes: tuple[Memory, ...]
     superseded_by: Memory | None
-    judgements: tuple[Record, ...]
+    judgements: tuple[JudgementRecord, ...]
     outcomes: tuple[Any, ...]
     changes: tuple[Change, ...]
     trust_line: tuple[TrustStep, ...]
@@ -460,9 +460,9 @@ async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
     return Why(
         memory=found,
         said=sightings,
-        derives_from=_linked(links, near, found.id, Link.DERIVES_FROM),
-        supports=_linked(links, near, found.id, Link.DERIVES_FROM, backwards=True),
-        supersedes=_linked(links, near, found.id, Link.SUPERSEDES),
+        derives_from=_select_linked(links, near, found.id, MemoryRelation.DERIVES_FROM),
+        supports=_select_linked(links, near, found.id, MemoryRelation.DERIVES_FROM, backwards=True),
+        supersedes=_select_linked(links, near, found.id, MemoryRelation.SUPERSEDES),
         superseded_by=near.get(found.superseded_by) if found.superseded_by else None,
         judgements=tuple(await deps.panel.said_of(scope.space, memory)),
         outcomes=await deps.outcomes_of(scope.space, found.id),
@@ -482,11 +482,11 @@ async def list_sightings(
     return tuple(map(_map_sighting, rows))
 
 
-def _linked(
+def _select_linked(
     links: list[dict[str, Any]],
     near: Mapping[MemoryId, Memory],
     memory: MemoryId,
-    relation: Link,
+    relation: MemoryRelation,
     *,
     backwards: bool = False,
 ) -> tuple[Memory, ...]:
@@ -500,7 +500,7 @@ def _build_trust_steps(line: list[Ancestor], near: Mapping[MemoryId, Memory]) ->
     return tuple(TrustStep(id=each.id, depth=each.depth, trust=each.trust, content=known.get(each.id)) for each in line)
 
 
-def _judgement_json(record: Record) -> dict[str, Any]:
+def _judgement_json(record: JudgementRecord) -> dict[str, Any]:
     return {
         "id": str(record.id),
         "old": str(record.old_ref),

@@ -14,9 +14,9 @@ from festinger.errors import BadInput
 from festinger.ids import SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.late_judgements import embed_missing_memories, recheck_memory
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 Report = Callable[[int, int], Awaitable[None]]
 
@@ -88,7 +88,7 @@ async def drop_vectors(deps: MemoryDeps, space: SpaceId, model: str) -> int:
     return await deps.store.run(Q["drop_vectors"], space=space, model=model)
 
 
-async def count_by_model(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
+async def count_memories_by_model(deps: MemoryDeps, space: SpaceId) -> dict[str, int]:
     """Count the memories with vectors of each model."""
     rows = await deps.store.all(Q["vector_models"], space=space)
     return {row["model"]: row["memories"] for row in rows}

@@ -15,12 +15,12 @@ from uuid import UUID
 from festinger.errors import UndoBlocked
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.model import TIME, PairJudgement, Relation, person_judgement, unsure_judgement
-from festinger.memory.annotate import NOTES, restore_notes
+from festinger.memory.annotate import NOTES, undo_annotation
 from festinger.memory.changes import (
     STATE,
     Change,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     changes_of,
     find_change,
     find_memories,
@@ -28,10 +28,10 @@ from festinger.memory.changes import (
     lock_change,
     lock_existing_memories,
     lock_memories,
-    remove_links,
+    mark_links_undone,
     update_state,
 )
-from festinger.memory.confidence import MemoryUncountedReason
+from festinger.memory.confidence import SightingUncountedReason
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import archive_in_transaction
 from festinger.memory.erasure.repair import undo_repair
@@ -40,10 +40,10 @@ from festinger.memory.model import Memory, Status, belief_columns
 from festinger.observability.metrics import MEMORY_UNDONE
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 SPEAKER = "conversation"
 """The author of replacements by a correction in a conversation."""
@@ -158,7 +158,7 @@ async def _undo_supersede(
     new, olds = _ids(change, "new")[0], _ids(change, "old")
     await _undo_state(deps, transaction, change, present, by)
     space = next(iter(present.values())).space_id
-    await remove_links(transaction, space, new, Link.SUPERSEDES, to=olds, at=deps.clock())
+    await mark_links_undone(transaction, space, new, MemoryRelation.SUPERSEDES, to=olds, at=deps.clock())
     everybody = await find_memories(transaction, space, [new, *olds])
     was_learned = change.cause is not None or change.by == SPEAKER
     if was_learned and everybody[new].status is Status.ACTIVE:
@@ -166,7 +166,7 @@ async def _undo_supersede(
     for old in olds:
         pair = build_memory_pair(everybody[old], everybody[new])
         judgement = person_judgement(by, Relation.UNRELATED, reasoning="The replacement was undone.")
-        await deps.panel.overrule(transaction, space, pair, judgement)
+        await deps.panel.store_person_decision(transaction, space, pair, judgement)
 
 
 async def _undo_merge(
@@ -185,10 +185,10 @@ async def _undo_merge(
     await transaction.one(
         Q["add_confirmations"], space=stays.space_id, id=into, confirmations=confirmations, causes=0, at=now
     )
-    await remove_links(transaction, stays.space_id, duplicate, Link.SAME_AS, to=[into], at=now)
+    await mark_links_undone(transaction, stays.space_id, duplicate, MemoryRelation.SAME_AS, to=[into], at=now)
     pair = build_memory_pair(stays, present[duplicate])
     judgement = person_judgement(by, Relation.UNRELATED, reasoning="They are two: the merge was undone.")
-    await deps.panel.overrule(transaction, stays.space_id, pair, judgement)
+    await deps.panel.store_person_decision(transaction, stays.space_id, pair, judgement)
 
 
 async def _undo_split(
@@ -220,7 +220,7 @@ async def _undo_annotate(
     deps: MemoryDeps, transaction: Transaction, change: Change, present: dict[MemoryId, Memory], by: str
 ) -> None:
     for memory in present.values():
-        await restore_notes(deps, transaction, memory, change)
+        await undo_annotation(deps, transaction, memory, change)
 
 
 async def _undo_confirm(
@@ -238,7 +238,7 @@ async def _undo_confirm(
                 Q["uncount_sighting"],
                 space=memory.space_id,
                 id=UUID(sighting),
-                because=MemoryUncountedReason.UNDONE.value,
+                because=SightingUncountedReason.UNDONE.value,
             )
 
 

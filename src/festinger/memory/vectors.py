@@ -11,14 +11,14 @@ from typing import Any
 import structlog
 
 from festinger.embedding.embedder import Embedder, Vector
-from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbedderProfile, EmbeddingPurpose, ThresholdName
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
-from festinger.judge.model import SimilarityBars
+from festinger.judge.model import SimilarityThresholds
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Kind
 from festinger.observability.metrics import DEGRADED
-from festinger.store.vectors import QueryVector, VectorModel, build_query_vector
+from festinger.store.vectors import EmbeddingModelSpec, QueryVector, build_query_vector
 from festinger.text.normalize import exact_hash
 
 log = structlog.get_logger(room="memory")
@@ -41,14 +41,14 @@ class MemoryEmbeddingInput:
 class StatementVectors:
     """The vectors of a statement from one model."""
 
-    model: VectorModel
+    model: EmbeddingModelSpec
     store: QueryVector
     compare: QueryVector
     store_hash: bytes
     compare_hash: bytes
     is_bare: bool
     """Whether one vector serves search and comparison, because the model reads the same text for both."""
-    bars: SimilarityBars
+    bars: SimilarityThresholds
 
 
 async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -> list[StatementVectors | None]:
@@ -60,7 +60,7 @@ async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -
     if all(vector is None for vector in compare):
         return [None] * len(texts)
     store = await _embed_for_storage(embedder, texts, compare)
-    model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+    model = EmbeddingModelSpec(name=embedder.name, dims=embedder.dimensions)
     profile = embedder.profile
     return [
         _build_vectors(words, model, profile, stored=stored, compared=compared)
@@ -68,10 +68,10 @@ async def embed_texts(deps: MemoryDeps, texts: Sequence[MemoryEmbeddingInput]) -
     ]
 
 
-def similarity_bars(profile: EmbedderProfile) -> SimilarityBars:
+def similarity_thresholds(profile: EmbedderProfile) -> SimilarityThresholds:
     """Return the cosine thresholds; None where vectors alone may not decide."""
-    same, check = profile.threshold(Threshold.SAME), profile.threshold(Threshold.CHECK)
-    return SimilarityBars(
+    same, check = profile.threshold(ThresholdName.SAME), profile.threshold(ThresholdName.CHECK)
+    return SimilarityThresholds(
         same=same,
         # Measured on pairs that lie far apart, `check` may exceed `same`; whatever is near enough to be
         # the same must be checked.
@@ -103,7 +103,7 @@ async def _embed_for_storage(
     store: list[Vector | None] = list(compare)
     by_kind: dict[Kind, list[int]] = {}
     for place, words in enumerate(texts):
-        if not is_single_vector(words, profile):
+        if not can_share_vector(words, profile):
             by_kind.setdefault(words.kind, []).append(place)
     for kind, places in by_kind.items():
         wanted = [texts[place].stored_as or texts[place].text for place in places]
@@ -113,7 +113,7 @@ async def _embed_for_storage(
     return store
 
 
-def is_single_vector(words: MemoryEmbeddingInput, profile: EmbedderProfile) -> bool:
+def can_share_vector(words: MemoryEmbeddingInput, profile: EmbedderProfile) -> bool:
     """Whether a model would read the same text for search and for comparison."""
     written = profile.written(words.stored_as or words.text, EmbeddingPurpose.STORE, kind=words.kind)
     return not profile.task_types and written == profile.written(words.text, EmbeddingPurpose.COMPARE)
@@ -134,7 +134,7 @@ async def _vectors(
 
 def _build_vectors(
     words: MemoryEmbeddingInput,
-    model: VectorModel,
+    model: EmbeddingModelSpec,
     profile: EmbedderProfile,
     *,
     stored: Vector | None,
@@ -148,6 +148,6 @@ def _build_vectors(
         compare=build_query_vector(model, compared),
         store_hash=exact_hash(words.stored_as or words.text),
         compare_hash=exact_hash(words.text),
-        is_bare=is_single_vector(words, profile),
-        bars=similarity_bars(profile),
+        is_bare=can_share_vector(words, profile),
+        bars=similarity_thresholds(profile),
     )

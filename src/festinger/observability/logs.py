@@ -167,7 +167,7 @@ FIELD = "request"
 
 
 @contextmanager
-def bind_request(request: str | None) -> Iterator[None]:
+def bind_request_id(request: str | None) -> Iterator[None]:
     """Attach this request id to everything inside the block; `None` keeps the current one."""
     if request is None:
         yield

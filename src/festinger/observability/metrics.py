@@ -199,7 +199,7 @@ def read_counts() -> Counts:
     }
 
 
-def counts_since(before: Counts) -> list[tuple[str, tuple[str, ...], list[float]]]:
+def take_counts_since(before: Counts) -> list[tuple[str, tuple[str, ...], list[float]]]:
     """Return what was counted after `before`, and bring `before` up to now."""
     changed = []
     for key, values in read_counts().items():

@@ -19,13 +19,19 @@ from festinger.memory.changes import find_memories
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.corrections import CORRECT
-from festinger.outcomes.effects import outcome_weight, parse_edge
-from festinger.outcomes.inference import InferredOutcome, TurnInferenceInput, TurnInferenceResult, TurnNote, infer_turn
+from festinger.outcomes.effects import outcome_weight, parse_edge_id
+from festinger.outcomes.inference import (
+    InferredOutcome,
+    TurnInferenceInput,
+    TurnInferenceResult,
+    TurnNote,
+    infer_turn_outcomes,
+)
 from festinger.outcomes.model import ObserveResult, OutcomeDeps, OutcomeReport, Reporter, ReportSource, parse_memory_id
-from festinger.outcomes.report import observe, observe_in
+from festinger.outcomes.report import observe, observe_in_transaction
 from festinger.outcomes.surface import record_surfacings, require_surfacings_of_recall
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.repositories.exchanges import (
     PastExchange,
     StoredMessage,
@@ -34,7 +40,7 @@ from festinger.store.repositories.exchanges import (
     sessions_with_notes,
 )
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 CAPTURED = "exchange_captured"
 INJECTED = "recollection_injected"
@@ -57,7 +63,7 @@ class CapturedTurn:
         return self.exchanges[0].id
 
 
-async def select_with_notes(transaction: Transaction, events: Sequence[Event]) -> list[Event]:
+async def select_events_with_notes(transaction: Transaction, events: Sequence[Event]) -> list[Event]:
     """Return the events of sessions that were given notes; in the others there is nothing to infer."""
     if not events:
         return []
@@ -66,7 +72,7 @@ async def select_with_notes(transaction: Transaction, events: Sequence[Event]) -
     return [event for event in events if event.payload["session"] in given]
 
 
-async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event: Event) -> None:
+async def infer_and_report_exchange(deps: OutcomeDeps, transaction: Transaction, event: Event) -> None:
     """Infer outcomes for the notes of an exchange's turn, and of the previous turn."""
     session = SessionId(event.payload["session"])
     if not deps.terms(event.space).infer:
@@ -77,18 +83,18 @@ async def infer_from_exchange(deps: OutcomeDeps, transaction: Transaction, event
     if not any(each.recollection for each in exchanges):
         return
     messages = await session_messages(transaction, event.space, session)
-    turns = group_turns(exchanges, messages)
+    turns = group_exchanges_by_turn(exchanges, messages)
     scope = Scope(space=event.space, agent=event.agent or AgentId("default"), session=session)
     reporter = Reporter(scope=scope, name=REPORTER, door="proxy", how=ReportSource.INFERRED, origin=Origin.MODEL)
     if len(turns) > 1 and len(turns[-1].exchanges) == 1 and turns[-1].text:
         ttl = timedelta(seconds=deps.terms(event.space).proposal_ttl_s)
         if turns[-1].exchanges[0].at - turns[-2].exchanges[-1].at <= ttl:
-            await _infer_turn(deps, transaction, reporter, turns[-2], messages, next_message=turns[-1].text)
+            await _infer_and_report_turn(deps, transaction, reporter, turns[-2], messages, next_message=turns[-1].text)
     if turns:
-        await _infer_turn(deps, transaction, reporter, turns[-1], messages)
+        await _infer_and_report_turn(deps, transaction, reporter, turns[-1], messages)
 
 
-def group_turns(exchanges: Sequence[PastExchange], messages: Sequence[StoredMessage]) -> list[CapturedTurn]:
+def group_exchanges_by_turn(exchanges: Sequence[PastExchange], messages: Sequence[StoredMessage]) -> list[CapturedTurn]:
     """Group the exchanges of a session into turns: each begins where a person spoke."""
     spoken: dict[UUID, list[str]] = {}
     for message in messages:
@@ -104,7 +110,7 @@ def group_turns(exchanges: Sequence[PastExchange], messages: Sequence[StoredMess
     return turns
 
 
-async def _infer_turn(
+async def _infer_and_report_turn(
     deps: OutcomeDeps,
     transaction: Transaction,
     reporter: Reporter,
@@ -121,7 +127,7 @@ async def _infer_turn(
     known = await find_memories(transaction, reporter.scope.space, memories)
     if not next_message:
         await _record_injected(deps, transaction, reporter, shown, known, turn)
-    read = infer_turn(_build_turn(turn, ids, known, messages, next_message=next_message))
+    read = infer_turn_outcomes(_build_turn(turn, ids, known, messages, next_message=next_message))
     if not next_message:
         OUTCOMES_UNREADABLE.inc(len(read.unreadable))
     await _report_inferred(deps, transaction, reporter, read, turn=turn, shown=shown)
@@ -189,7 +195,7 @@ def _build_turn(
 
 def build_note(id_: str, known: Mapping[MemoryId, Memory]) -> TurnNote | None:
     """Build a note from a memory or an edge of the world; None if it is neither."""
-    if (edge := parse_edge(id_)) is not None:
+    if (edge := parse_edge_id(id_)) is not None:
         return TurnNote(id=id_, text=edge.sentence, subject=edge.concept.replace("_", " "), edge=edge)
     found = parse_memory_id(id_)
     memory = known.get(found) if found is not None else None
@@ -210,7 +216,7 @@ async def _report_inferred(
     fresh = [each for each in read.outcomes if before.get(each.note) != each.outcome.value]
     if not fresh:
         return
-    await observe_in(deps, transaction, reporter, _build_report(fresh, read, turn=turn.id))
+    await observe_in_transaction(deps, transaction, reporter, _build_report(fresh, read, turn=turn.id))
     await _enqueue_corrections(deps, transaction, reporter.scope, read)
     terms = deps.terms(reporter.scope.space)
     by_note = {note: recollection for recollection, notes in shown.items() for note in notes}
@@ -264,11 +270,11 @@ async def _load_known_outcomes(transaction: Transaction, space: SpaceId, turn: C
     known = {str(row["memory_id"]): row["outcome"] for row in rows}
     for each in turn.exchanges:
         if each.recollection is not None:
-            known = await inferred_edge_outcomes(transaction, space, each.request) | known
+            known = await load_inferred_edge_outcomes(transaction, space, each.request) | known
     return known
 
 
-async def inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
+async def load_inferred_edge_outcomes(store: Store | Transaction, space: SpaceId, request: str) -> dict[str, str]:
     """Return the last outcome inferred for each edge given to a request."""
     events = await event_history(store, space=space, trace=request, names=[INFERRED], limit=MOST_EXCHANGES)
     found = {event.payload["note"]: event.payload["outcome"] for event in reversed(events)}
@@ -292,7 +298,7 @@ async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, rep
         shown = await require_surfacings_of_recall(transaction, reporter.scope.space, recall)
         known = await find_memories(transaction, reporter.scope.space, [each.memory_id for each in shown])
     notes = [build_note(str(each.memory_id), known) for each in shown]
-    read = infer_turn(
+    read = infer_turn_outcomes(
         TurnInferenceInput(
             notes=tuple(note for note in notes if note is not None),
             request=reply.request,

@@ -15,7 +15,7 @@ from pathlib import Path
 from uuid import UUID
 
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
-from festinger.judge.model import PERSON, Current, Judgement, PairJudgement, Relation
+from festinger.judge.model import PERSON, CurrentSide, Judgement, PairJudgement, Relation
 from festinger.judge.rules.attributes import WORD, value_key
 from festinger.judge.rules.parse import parse_statement
 from festinger.memory.changes import find_memories, lock_owners
@@ -26,7 +26,7 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory
 from festinger.outcomes.model import OutcomeDeps, OutcomeReport, ReportContext, Reporter, parse_memory_id
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.normalize import fold
 from festinger.world.model import NoteOutcome
 
@@ -67,7 +67,7 @@ def is_dismissal(text: str) -> bool:
     return _load_pattern("setting_aside_cues").search(normalize_phrase(text)) is not None
 
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 CORRECT = "judge_corrections"
 """The job that takes a person's correction to the judges."""
@@ -138,7 +138,7 @@ def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
     return {old: new for old, new in found.items() if old is not None and new is not None and old != new}
 
 
-async def lock_successors(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
+async def lock_successor_owners(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
     """Lock the owners of the successors before any row: superseding takes the same locks."""
     new = await find_memories(transaction, reporter.scope.space, set(superseded_pairs(report).values()))
     await lock_owners(transaction, reporter.scope.space, [memory.agent_id for memory in new.values()])
@@ -154,19 +154,19 @@ async def supersede_contradicted(context: ReportContext, *, held: Mapping[Memory
         newer = found.get(new)
         if newer is None or newer.agent_id not in (None, reporter.scope.agent) or old not in found:
             continue
-        judgement = judgement_from_successor(reporter)
+        judgement = build_successor_judgement(reporter)
         opinion = PairJudgement(pair=build_memory_pair(found[old], newer), judgement=judgement)
         await apply_judgements_in_transaction(
             context.deps.memory, transaction, newer, [build_comparison(found[old], opinion)], by=reporter.name
         )
 
 
-def judgement_from_successor(reporter: Reporter) -> Judgement:
+def build_successor_judgement(reporter: Reporter) -> Judgement:
     """Build the judgment that naming a successor amounts to."""
     is_person = reporter.origin is Origin.PERSON
     return Judgement(
         relation=Relation.UPDATE,
-        current=Current.NEW,
+        current=CurrentSide.NEW,
         confidence=SURE[is_person],
         judge=f"{reporter.origin.value}:{reporter.name.removeprefix(PERSON)}"[:100],
         reasoning="Named as what stands in the place of what was contradicted.",

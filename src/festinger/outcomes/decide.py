@@ -31,9 +31,9 @@ from festinger.outcomes.model import (
     credit_shares,
 )
 from festinger.outcomes.replay import replay_states
-from festinger.outcomes.store import load_states, prediction_of
+from festinger.outcomes.store import load_outcome_states, prediction_of
 from festinger.records import row_mapper
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.model import NoteOutcome
 
 
@@ -64,7 +64,7 @@ def find_exclusion_reason(
     return OutcomeExclusionReason.MAX_PER_CAUSE if sum(counted.values()) >= most else None
 
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 LATE = timedelta(hours=24)
 """How long after it expired a surfacing still accepts a report."""
@@ -120,17 +120,17 @@ async def load_outcome_contexts(
         since=context.now - LATE,
     )
     surfacings = _choose_surfacings(resolvable, report)
-    partitions = {id_: _partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
+    partitions = {id_: _choose_partitions(reporter, report, surfacings.get(id_, ())) for id_ in ids}
     earlier = await _load_earlier_outcomes(context, ids, surfacings)
     replaces = {id_: _select_replaced(rows, reporter) for id_, rows in earlier.items()}
     gone = frozenset(row["id"] for rows in replaces.values() for row in rows)
-    stored = await load_states(transaction, space, memories, terms=context.terms)
+    stored = await load_outcome_states(transaction, space, memories, terms=context.terms)
     moved = {id_: memories[id_] for id_, rows in replaces.items() if rows}
     anew = await replay_states(context.deps, transaction, space, moved, without=gone) if moved else {}
     predictions = await transaction.all(Q["predictions_of"], space=space, memories=ids)
     by_memory = {row["memory_id"]: prediction_of(row) for row in predictions}
     staged = await _load_staged_reads(context, partitions)
-    counted = await _load_counted(context, ids, without=gone)
+    counted = await _load_counts_of_cause(context, ids, without=gone)
     return {
         id_: OutcomeContext(
             memory=memory,
@@ -162,7 +162,9 @@ def _choose_surfacings(rows: Rows, report: OutcomeReport) -> dict[MemoryId, list
     return {memory: list(by_partition.values()) for memory, by_partition in found.items()}
 
 
-def _partitions(reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]) -> tuple[str, ...]:
+def _choose_partitions(
+    reporter: Reporter, report: OutcomeReport, found: Iterable[ResolvableSurfacing]
+) -> tuple[str, ...]:
     if report.partition is not None:
         return (report.partition,)
     return tuple(dict.fromkeys([reporter.partition, *(each.partition for each in found)]))
@@ -212,7 +214,7 @@ async def _load_staged_reads(
     return staged
 
 
-async def _load_counted(
+async def _load_counts_of_cause(
     context: ReportContext, ids: list[MemoryId], *, without: frozenset[UUID]
 ) -> dict[MemoryId, dict[ReportSource, int]]:
     rows = await context.transaction.all(
@@ -252,7 +254,7 @@ class OutcomeDecision:
         return self.move.outcome
 
     @property
-    def effected(self) -> MemoryEffectResult:
+    def effect_result(self) -> MemoryEffectResult:
         before, after = self.known.stored.belief, self.after.belief
         return MemoryEffectResult(
             outcome=self.outcome,
@@ -314,4 +316,4 @@ def _decide_one(
 
 
 def effects_by_id(decided: Sequence[OutcomeDecision]) -> dict[str, MemoryEffectResult]:
-    return {str(each.id): each.effected for each in decided}
+    return {str(each.id): each.effect_result for each in decided}

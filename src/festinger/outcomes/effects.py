@@ -20,13 +20,13 @@ from typing import Any
 from festinger.ids import Origin
 from festinger.memory.confidence import Belief, apply_passive_signal, apply_signal, reinforce_weight, weaken_weight
 from festinger.outcomes.model import OutcomeReport, ReportContext, ReportSource
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.text.vocabulary import is_common
 from festinger.world.graph import World
-from festinger.world.learn import MOVING, apply_outcome_in
-from festinger.world.model import NoteOutcome, is_same_name
+from festinger.world.learn import MOVING, apply_outcome_to_edge
+from festinger.world.model import NoteOutcome, is_spelling_variant
 from festinger.world.recollection import Claim, ShownEdge, find_claims, tokenize_text
-from festinger.world.write import begin_change
+from festinger.world.write import lock_and_begin_change
 
 DAY = 86_400.0
 PERIODS = {"day": 86_400.0, "week": 604_800.0, "month": 2_592_000.0, "quarter": 7_776_000.0, "year": 31_536_000.0}
@@ -205,12 +205,12 @@ def apply_delta(state: OutcomeState, what: OutcomeDelta, *, at: datetime, terms:
         return state
     rhythm = state.rhythm
     if what.outcome is NoteOutcome.ACTED:
-        rhythm = resolve_pressure(replace(rhythm, last_touched=at), at)
+        rhythm = reset_pressure(replace(rhythm, last_touched=at), at)
     # Scaling by one would still cut off cycles that became too faint by another rule.
     cycles = scale_cycles(state.cycles, what.cycle_factor) if what.cycle_factor != 1.0 else state.cycles
     belief = update_belief(state.belief, what)
-    if what.outcome is NoteOutcome.CONTRADICTED and is_discharged(belief, terms):
-        rhythm = resolve_pressure(rhythm, at)
+    if what.outcome is NoteOutcome.CONTRADICTED and is_pressure_discharged(belief, terms):
+        rhythm = reset_pressure(rhythm, at)
     return OutcomeState(belief=belief, rhythm=rhythm, cycles=cycles)
 
 
@@ -242,7 +242,7 @@ def _apply_signal(belief: Belief, what: OutcomeDelta) -> Belief:
     )
 
 
-def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
+def is_pressure_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
     """Whether a contradicted memory has no urgency left.
 
     Signals as high as the threshold never push confidence below it, so the effective mode counts
@@ -254,7 +254,7 @@ def is_discharged(belief: Belief, terms: OutcomesSettings) -> bool:
     return is_effective and belief.confidence < DISCHARGED_BELOW and belief.contradictions >= DISCHARGED_AFTER
 
 
-def resolve_pressure(rhythm: Rhythm, at: datetime) -> Rhythm:
+def reset_pressure(rhythm: Rhythm, at: datetime) -> Rhythm:
     """Reset the pressure of a rhythm; one without pressure is unchanged."""
     return replace(rhythm, pressure_resolved_at=at) if rhythm.pressure_rate > 0 else rhythm
 
@@ -278,13 +278,13 @@ class EdgeNote(ShownEdge):
     def is_denied_by(self, claims: Iterable[Claim]) -> bool:
         """Whether a claim puts another parent in its place, or retracts this one."""
         return any(
-            claim.is_retraction == (claim.parent == self.parent or is_same_name(claim.parent, self.parent))
+            claim.is_retraction == (claim.parent == self.parent or is_spelling_variant(claim.parent, self.parent))
             for claim in claims
             if (claim.concept, claim.dimension) == (self.concept, self.dimension)
         )
 
 
-def parse_edge(id_: str) -> EdgeNote | None:
+def parse_edge_id(id_: str) -> EdgeNote | None:
     """Parse the edge that an id names; None if it names none."""
     found = _EDGE.fullmatch(id_)
     return EdgeNote(concept=found[1], dimension=found[2], parent=found[3]) if found else None
@@ -301,7 +301,7 @@ def affected_edges(report: OutcomeReport, edges: Mapping[str, EdgeNote]) -> dict
     return {id_: edge for id_, edge in edges.items() if report.outcome_of(id_) in MOVING}
 
 
-async def observe_edges(
+async def apply_edge_outcomes(
     context: ReportContext, edges: Mapping[str, EdgeNote], *, credit: Mapping[str, float]
 ) -> list[str]:
     """Apply outcomes of edges to the world; return the moved ids. `credit` holds the share of each."""
@@ -309,10 +309,12 @@ async def observe_edges(
     affected = affected_edges(report, edges)
     if not affected:
         return []
-    change = await begin_change(context.deps.world, context.transaction, context.space, by="outcome", cause=cause)
+    change = await lock_and_begin_change(
+        context.deps.world, context.transaction, context.space, by="outcome", cause=cause
+    )
     moved = []
     for id_ in sorted(affected):
-        found = await apply_outcome_in(
+        found = await apply_outcome_to_edge(
             change,
             affected[id_],
             report.outcome_of(id_),

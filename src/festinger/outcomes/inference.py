@@ -133,14 +133,16 @@ def _parse_word(written: str, *, starts: bool) -> Iterable[NoteWord]:
     if is_name:
         yield NoteWord(key=small, is_exact=True, is_common=False, worth=1.0)
         return
-    yield NoteWord(key=stem(small), is_exact=False, is_common=is_common(small, COMMON), worth=word_worth(small))
+    yield NoteWord(
+        key=stem(small), is_exact=False, is_common=is_common(small, COMMON), worth=weigh_word_by_rarity(small)
+    )
 
 
-def word_worth(word: str) -> float:
+def weigh_word_by_rarity(word: str) -> float:
     return next((worth for zipf, worth in FREQUENT if is_common(word, zipf)), 1.0)
 
 
-def own_words(note: str, request: TextWords) -> tuple[NoteWord, ...]:
+def words_not_in_request(note: str, request: TextWords) -> tuple[NoteWord, ...]:
     """Return the words of a note that the request does not contain."""
     return tuple(word for word in note_words(note) if word not in request)
 
@@ -211,7 +213,7 @@ class TurnInferenceResult:
     unreadable: tuple[str, ...] = ()
 
 
-def infer_turn(turn: TurnInferenceInput) -> TurnInferenceResult:
+def infer_turn_outcomes(turn: TurnInferenceInput) -> TurnInferenceResult:
     """Infer outcomes with credit, and list notes that have no words of their own."""
     heard = _parse_turn(turn)
     readings = [_match_note(note, heard) for note in turn.notes]
@@ -276,7 +278,7 @@ def _parse_turn(turn: TurnInferenceInput) -> _TurnWords:
 
 def _match_note(note: TurnNote, heard: _TurnWords) -> _NoteMatch:
     words = note_words(note.text)
-    own = own_words(note.text, heard.request)
+    own = words_not_in_request(note.text, heard.request)
     every = index_words(words)
     repeated = _find_said_words(index_words(own), every, (each for _, each in heard.sentences))
     return _NoteMatch(
@@ -319,15 +321,15 @@ def _match_correction(reading: _NoteMatch, heard: _TurnWords, is_best: bool) -> 
     against = _find_contradiction(reading, heard.next_sentences)
     sentence = against[0] if against else _sentence_near_correction(reading, heard)
     if sentence is not None:
-        return _build_correction(reading, strip_correction_cue(sentence))
+        return _build_correction_outcome(reading, strip_correction_cue(sentence))
     if _is_denied(reading, heard.next_claims):
-        return _build_correction(reading, None)
+        return _build_correction_outcome(reading, None)
     if is_best and _has_other_value(reading, heard.turn.next_message):
-        return _build_correction(reading, substitute_value(reading.note.text, heard.turn.next_message))
+        return _build_correction_outcome(reading, substitute_value(reading.note.text, heard.turn.next_message))
     return None
 
 
-def _build_correction(reading: _NoteMatch, sentence: str | None) -> InferredOutcome:
+def _build_correction_outcome(reading: _NoteMatch, sentence: str | None) -> InferredOutcome:
     """Build a correction, with what was said in place of the note if known."""
     details = {"said": remove_secrets(sentence)} if sentence and not sentence.endswith("?") else {}
     return _build_outcome(reading, NoteOutcome.CONTRADICTED, BY_PERSON, rule="corrected by a person", **details)

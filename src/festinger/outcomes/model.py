@@ -25,7 +25,7 @@ from festinger.events.outbox import Outbox
 from festinger.ids import DEFAULT_AGENT, Cause, MemoryId, NewId, Origin, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.records import JsonRecord, row_mapper
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.store.pool import Store, Transaction
 from festinger.world.model import NoteOutcome, WorldDeps
 
@@ -167,7 +167,7 @@ class ObserveResult(JsonRecord):
     replayed: bool = False
 
 
-def observed_from_json(kept: Mapping[str, Any]) -> ObserveResult:
+def observe_result_from_json(kept: Mapping[str, Any]) -> ObserveResult:
     """Restore the stored result of an earlier report."""
     return ObserveResult(
         effects={id_: _effected_from_json(each) for id_, each in kept["effects"].items()},
@@ -253,7 +253,7 @@ class ReportContext:
 _KEYS = {name.upper(): name for name in OutcomesSettings.model_fields}
 
 
-class _HandleConstants(type):
+class _ReadOnlyConstantsMeta(type):
     """Refuses to set a constant on the class, which would change no handle."""
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -265,7 +265,7 @@ class _HandleConstants(type):
         )
 
 
-class Defaults(metaclass=_HandleConstants):
+class Defaults(metaclass=_ReadOnlyConstantsMeta):
     """The settings `outcomes.…` as constants of one handle, such as `ACTED_CONFIDENCE_SIGNAL`.
 
     `changed` holds what the handle has set, by setting.

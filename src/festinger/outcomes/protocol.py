@@ -38,9 +38,9 @@ from festinger.outcomes.store import (
 )
 from festinger.outcomes.surface import Surfacing, expire_surfacings, list_pending_surfacings, record_surfacings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 
 async def stage_reads(
@@ -72,7 +72,7 @@ async def stage_reads(
     return len(memories) - missing
 
 
-async def prune_reads(deps: OutcomeDeps, space: SpaceId) -> int:
+async def prune_expired_reads(deps: OutcomeDeps, space: SpaceId) -> int:
     """Discard staged reads that have expired."""
     return await deps.store.run(Q["prune_reads"], space=space, at=deps.clock())
 

@@ -29,18 +29,18 @@ from festinger.memory.confidence import (
     Belief,
     Weight,
     corroborate_belief,
-    find_first_sighting,
+    find_founding_sighting,
     round_trust,
 )
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.model import Memory, belief_columns
 from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
-from festinger.outcomes.store import load_states, reset_to_declared, save_states
+from festinger.outcomes.store import load_outcome_states, reset_to_declared, save_changed_rhythms
 from festinger.records import JsonRecord, row_mapper
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 Columns = Mapping[str, Any]
 
@@ -98,7 +98,7 @@ def initial_belief(entries: Sequence[Entry], *, immutable: bool) -> Belief:
     first = sort_entries(entries)[0]
     if isinstance(first, OutcomeEntry):
         return replace(fresh, confidence=first.confidence_before, weight=first.weight_before)
-    return _set_columns(fresh, first.before)
+    return _replace_belief_columns(fresh, first.before)
 
 
 def replay_entries(
@@ -135,10 +135,10 @@ def _apply_change(belief: Belief, entry: ChangeEntry, cap: float) -> Belief:
     held = belief_columns(belief)
     known = {name: value for name, value in entry.before.items() if name in held}
     if entry.after and all(held[name] == value for name, value in known.items()):
-        return _set_columns(belief, entry.after)
+        return _replace_belief_columns(belief, entry.after)
     if entry.trust is not None and entry.origin is not None:
         return corroborate_belief(belief, trust=entry.trust, origin=entry.origin, cap=cap)
-    return _set_columns(belief, {name: _shift_column(name, held, entry) for name in known})
+    return _replace_belief_columns(belief, {name: _shift_column(name, held, entry) for name in known})
 
 
 def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
@@ -149,14 +149,14 @@ def _shift_column(name: str, held: Columns, entry: ChangeEntry) -> Any:
     return min(max(moved_to, 0.0), 1.0) if name == "confidence" else moved_to
 
 
-def _set_columns(belief: Belief, columns: Columns) -> Belief:
+def _replace_belief_columns(belief: Belief, columns: Columns) -> Belief:
     held = belief_columns(belief)
     held |= {name: value for name, value in columns.items() if name in held}
     weight = Weight(alpha=held.pop("weight_alpha"), beta=held.pop("weight_beta"))
     return replace(belief, weight=weight, **held)
 
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 PAGE = 500
 FIRST = UUID(int=0)
@@ -183,7 +183,7 @@ async def replay_states(
     """Replay the logs of each memory, leaving out some outcomes."""
     terms = deps.terms(space)
     cap = deps.memory.terms(space).memory.untrusted_confidence_cap
-    stored = await load_states(transaction, space, memories, terms=terms)
+    stored = await load_outcome_states(transaction, space, memories, terms=terms)
     logs = await _load_logs(transaction, space, list(memories))
     found = {}
     for id_, memory in memories.items():
@@ -210,7 +210,9 @@ async def _load_logs(
     told = {change.after.get("sighting") for change in changes}
     for id_, row in sightings.items():
         if row["corroborates"] and id_ not in told:
-            logs[row["memory_id"]].append(ChangeEntry(id=row["id"], at=row["at"], before={}, after={}, **_voice(row)))
+            logs[row["memory_id"]].append(
+                ChangeEntry(id=row["id"], at=row["at"], before={}, after={}, **_trust_and_origin(row))
+            )
     return logs
 
 
@@ -221,7 +223,8 @@ async def _load_sightings(
     ids = [UUID(change.after["sighting"]) for change in changes if change.after.get("sighting")]
     rows = await transaction.all(Q["sightings"], space=space, memories=list(memories), ids=ids)
     firsts = {
-        memory: find_first_sighting(memory, [row for row in rows if row["memory_id"] == memory]) for memory in memories
+        memory: find_founding_sighting(memory, [row for row in rows if row["memory_id"] == memory])
+        for memory in memories
     }
     return {
         str(row["id"]): {
@@ -232,7 +235,7 @@ async def _load_sightings(
     }
 
 
-def _voice(row: Mapping[str, Any]) -> dict[str, Any]:
+def _trust_and_origin(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"trust": round_trust(row["trust"]), "origin": Origin(row["origin"])}
 
 
@@ -243,7 +246,7 @@ MOVED = frozenset({"weight_alpha", "confidence", "confidence_ceiling", "weight_c
 def _entries(change: Change, memory: MemoryId, sightings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
     """Return what a change did to the belief of a memory; nothing if it concerned only its state."""
     if change.op is MemoryChangeOp.MERGE:
-        return _merge_entries(change, memory)
+        return _entries_of_merge(change, memory)
     before = dict(change.before.get("memories", {}).get(str(memory), {}))
     after = dict(change.touched(memory))
     if MOVED.isdisjoint(after):
@@ -256,10 +259,10 @@ def _entries(change: Change, memory: MemoryId, sightings: Mapping[str, Mapping[s
         return [replace(entry, stands=False)]
     # What a merge moved away since counts as it did.
     counts = row["corroborates"] or row["moved_by"] is not None
-    return [replace(entry, stands=entry.stands and counts, **_voice(row))]
+    return [replace(entry, stands=entry.stands and counts, **_trust_and_origin(row))]
 
 
-def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
+def _entries_of_merge(change: Change, memory: MemoryId) -> list[Entry]:
     """Return what a merge gave the surviving memory, and took back when undone."""
     weights = change.after.get("weights")
     if weights is None or change.after["into"] != str(memory):
@@ -272,15 +275,15 @@ def _merge_entries(change: Change, memory: MemoryId) -> list[Entry]:
     return entries
 
 
-async def recompute_states(
+async def recompute_and_save_states(
     deps: OutcomeDeps, transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, at: datetime
 ) -> dict[MemoryId, OutcomeState]:
     """Save what the logs of locked memories give."""
-    before = await load_states(transaction, space, memories, terms=deps.terms(space))
+    before = await load_outcome_states(transaction, space, memories, terms=deps.terms(space))
     after = await replay_states(deps, transaction, space, memories)
     effects = [BeliefUpdate(memory=id_, belief=state.belief) for id_, state in after.items()]
     await apply_belief_updates(transaction, space, effects, at=at)
-    await save_states(transaction, space, [(id_, before[id_], after[id_]) for id_ in after])
+    await save_changed_rhythms(transaction, space, [(id_, before[id_], after[id_]) for id_ in after])
     return after
 
 
@@ -293,14 +296,14 @@ class OutcomeWithdrawalResult:
 
 
 async def withdraw_outcomes(
-    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, selector: Selector
+    deps: OutcomeDeps, transaction: Transaction, space: SpaceId, selector: ErasureSelector
 ) -> OutcomeWithdrawalResult:
     """Stop counting what a session, an agent or an origin reported."""
     if not (selector.session or selector.agent or selector.origin):
         return OutcomeWithdrawalResult(outcomes=(), memories=())
-    rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.place_and_time)
+    rows = await transaction.all(Q["take_back_outcomes"], space=space, **selector.provenance_parameters)
     held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in rows})
-    await recompute_states(deps, transaction, space, held, at=deps.clock())
+    await recompute_and_save_states(deps, transaction, space, held, at=deps.clock())
     return OutcomeWithdrawalResult(outcomes=tuple(row["id"] for row in rows), memories=tuple(sorted(held)))
 
 
@@ -308,7 +311,7 @@ async def replay_outcomes(deps: OutcomeDeps, transaction: Transaction, space: Sp
     """Recompute a memory whose sightings changed, if it has outcomes; without any, the sightings say it all."""
     if await transaction.all(Q["log_of"], space=space, memories=[memory]):
         held = await lock_memories_in_order(transaction, space, [memory])
-        await recompute_states(deps, transaction, space, held, at=deps.clock())
+        await recompute_and_save_states(deps, transaction, space, held, at=deps.clock())
 
 
 async def reinstate_outcomes(
@@ -317,10 +320,10 @@ async def reinstate_outcomes(
     """Count withdrawn outcomes again."""
     rows = await transaction.all(Q["give_back_outcomes"], space=space, ids=list(outcomes))
     held = await lock_memories_in_order(transaction, space, {row["memory_id"] for row in rows})
-    await recompute_states(deps, transaction, space, held, at=deps.clock())
+    await recompute_and_save_states(deps, transaction, space, held, at=deps.clock())
 
 
-async def verify_logs(deps: OutcomeDeps, space: SpaceId) -> tuple[int, list[OutcomeMismatch]]:
+async def compare_memories_with_logs(deps: OutcomeDeps, space: SpaceId) -> tuple[int, list[OutcomeMismatch]]:
     """Compare every memory that has outcomes with its logs; return the number checked and what differs."""
     wrong: list[OutcomeMismatch] = []
     seen, after = 0, FIRST

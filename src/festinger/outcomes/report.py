@@ -18,15 +18,15 @@ from festinger.ids import MemoryId, SpaceId, cause_columns
 from festinger.memory.changes import BeliefUpdate, apply_belief_updates, lock_memories_in_order
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
-from festinger.outcomes.corrections import lock_successors, supersede_contradicted
+from festinger.outcomes.corrections import lock_successor_owners, supersede_contradicted
 from festinger.outcomes.decide import OutcomeDecision, decide_outcomes, effects_by_id, load_outcome_contexts
 from festinger.outcomes.effects import (
     EdgeNote,
     PredictionResolution,
     affected_edges,
-    is_discharged,
-    observe_edges,
-    parse_edge,
+    apply_edge_outcomes,
+    is_pressure_discharged,
+    parse_edge_id,
 )
 from festinger.outcomes.model import (
     ObserveResult,
@@ -35,20 +35,20 @@ from festinger.outcomes.model import (
     ReportContext,
     Reporter,
     build_outcome_report,
-    observed_from_json,
+    observe_result_from_json,
     parse_memory_id,
 )
-from festinger.outcomes.store import save_states
+from festinger.outcomes.store import save_changed_rhythms
 from festinger.outcomes.surface import require_surfacings_of_recall
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.model import NoteOutcome
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 
-async def save_report(context: ReportContext, decided: Sequence[OutcomeDecision], *, batch: UUID) -> None:
+async def save_report_effects(context: ReportContext, decided: Sequence[OutcomeDecision], *, batch: UUID) -> None:
     """Write everything that a report did."""
     if not decided:
         return
@@ -64,7 +64,7 @@ async def save_report(context: ReportContext, decided: Sequence[OutcomeDecision]
     effects = [BeliefUpdate(memory=each.id, belief=each.after.belief, accesses=each.accesses) for each in decided]
     await apply_belief_updates(transaction, space, effects, at=at, keep=context.terms.access_log)
     deps.step("moved")
-    await save_states(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
+    await save_changed_rhythms(transaction, space, [(each.id, each.known.stored, each.after) for each in decided])
     # Staged reads that count are kept with their memory by now; the others are discarded.
     places = [(each.id, partition) for each in decided for partition in each.known.partitions]
     memories, partitions = map(list, zip(*places, strict=True))
@@ -73,7 +73,7 @@ async def save_report(context: ReportContext, decided: Sequence[OutcomeDecision]
     await _resolve_surfacings(context, decided)
     await _resolve_predictions(context, decided)
     deps.step("resolved")
-    events = [each for one in decided for each in report_events(context, one)]
+    events = [each for one in decided for each in build_report_events(context, one)]
     await deps.outbox.emit_all(transaction, events, space=space)
     deps.step("told")
 
@@ -146,7 +146,7 @@ async def _resolve_predictions(context: ReportContext, decided: Sequence[Outcome
         await context.transaction.run_many(Q["resolve_prediction"], rows)
 
 
-def report_events(context: ReportContext, each: OutcomeDecision) -> Iterator[NewEvent]:
+def build_report_events(context: ReportContext, each: OutcomeDecision) -> Iterator[NewEvent]:
     """Yield the events about one memory."""
     cause, by = context.cause, context.reporter.name[:120]
     memory, before, after = str(each.id), each.known.stored.belief, each.after.belief
@@ -175,7 +175,7 @@ def report_events(context: ReportContext, each: OutcomeDecision) -> Iterator[New
         yield happening(
             "prediction_resolved", error=each.move.prediction_error, mode=PredictionResolution.OBSERVED.value
         )
-    if _is_discharged(context, each):
+    if _should_report_discharge(context, each):
         yield happening("pressure_discharged", by=by)
     if after.confidence_ceiling is not None and after.confidence_ceiling != before.confidence_ceiling:
         yield happening("ceiling_set", confidence=after.confidence_ceiling, center=after.weight_ceiling)
@@ -183,10 +183,10 @@ def report_events(context: ReportContext, each: OutcomeDecision) -> Iterator[New
         yield happening("ceiling_cleared", by=by)
 
 
-def _is_discharged(context: ReportContext, each: OutcomeDecision) -> bool:
+def _should_report_discharge(context: ReportContext, each: OutcomeDecision) -> bool:
     presses = each.after.rhythm.pressure_rate > 0 and each.because is None
     was_contradicted = each.outcome is NoteOutcome.CONTRADICTED
-    return presses and was_contradicted and is_discharged(each.after.belief, context.terms)
+    return presses and was_contradicted and is_pressure_discharged(each.after.belief, context.terms)
 
 
 TRIES = 4
@@ -212,7 +212,7 @@ async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) 
     for left in range(TRIES - 1, -1, -1):
         try:
             async with deps.store.transaction() as transaction:
-                observed = await observe_in(deps, transaction, reporter, report)
+                observed = await observe_in_transaction(deps, transaction, reporter, report)
         except StoreDown as error:
             if error.details.get("kind") != "busy" or not left:
                 raise
@@ -223,7 +223,7 @@ async def observe(deps: OutcomeDeps, reporter: Reporter, report: OutcomeReport) 
     raise AssertionError("the last try returns or raises")
 
 
-async def observe_in(
+async def observe_in_transaction(
     deps: OutcomeDeps, transaction: Transaction, reporter: Reporter, report: OutcomeReport
 ) -> ObserveResult:
     """Like `observe`, in the caller's transaction and without retries."""
@@ -234,7 +234,7 @@ async def observe_in(
     if affected_edges(report, named.edges):
         # Before any memory is locked: deciding and repairing take both in this order.
         await lock_world(transaction, reporter.scope.space)
-    await lock_successors(transaction, reporter, report)
+    await lock_successor_owners(transaction, reporter, report)
     held = await lock_memories_in_order(transaction, reporter.scope.space, named.memories.values())
     deps.step("held")
     # Take the time once all rows are locked, so that the log is in the order in which rows changed.
@@ -252,9 +252,9 @@ async def observe_in(
     # A direct report about an edge counts in full; an inferred one shares credit with the memories beside it.
     edges = named.edges if reporter.how.is_passive else ()
     decided, credit = decide_outcomes(context, known, beside=edges)
-    await save_report(context, decided, batch=batch)
+    await save_report_effects(context, decided, batch=batch)
     await supersede_contradicted(context, held=reached)
-    moved = await observe_edges(context, named.edges, credit=credit)
+    moved = await apply_edge_outcomes(context, named.edges, credit=credit)
     observed = ObserveResult(effects=effects_by_id(decided), skipped=skipped, edges=tuple(moved))
     if key is not None:
         await transaction.run(
@@ -277,7 +277,7 @@ async def observe_in(
 def resolve_targets(report: OutcomeReport) -> ReportTargets:
     """Return the memories and edges that a report names; anything else is skipped."""
     memories = {id_: found for id_ in report.memories if (found := parse_memory_id(id_)) is not None}
-    edges = {id_: edge for id_ in report.memories if id_ not in memories and (edge := parse_edge(id_)) is not None}
+    edges = {id_: edge for id_ in report.memories if id_ not in memories and (edge := parse_edge_id(id_)) is not None}
     neither = {id_: UNKNOWN for id_ in report.memories if id_ not in memories and id_ not in edges}
     return ReportTargets(memories=memories, edges=edges, skipped=neither)
 
@@ -309,10 +309,10 @@ async def _find_earlier_result(
         return None
     if bytes(row["body_hash"]) != report.body_hash:
         raise Replayed(f"The key `{(report.key or key)[:40]}` was used for another report.")
-    return observed_from_json(row["result"])
+    return observe_result_from_json(row["result"])
 
 
-async def prune_batches(deps: OutcomeDeps, space: SpaceId) -> int:
+async def prune_report_keys(deps: OutcomeDeps, space: SpaceId) -> int:
     """Delete keys that have expired."""
     return await deps.store.run(Q["prune_batches"], space=space, before=deps.clock() - KEPT_FOR)
 

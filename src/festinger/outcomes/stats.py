@@ -15,12 +15,12 @@ from festinger.ids import Cause, MemoryId, Origin, SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import OUTCOMES_RATE, OUTCOMES_UNREADABLE, SURFACINGS_PENDING
 from festinger.outcomes.model import OutcomeDeps, ReportSource
-from festinger.settings.beliefs import GOOD, OutcomesSettings
+from festinger.settings.memory_sections import GOOD, OutcomesSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.model import NoteOutcome
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 DAY = timedelta(days=1)
 WEEK = timedelta(days=7)
@@ -36,7 +36,7 @@ async def outcome_stats(deps: OutcomeDeps, space: SpaceId) -> dict[str, Any]:
     spans = {
         name: await _span_stats(deps, space, now - length if length else BEGINNING) for name, length in SPANS.items()
     }
-    return {**spans, "pending": row["pending"], "unreadable": count_unreadable()}
+    return {**spans, "pending": row["pending"], "unreadable": count_unreadable_notes()}
 
 
 async def _span_stats(deps: OutcomeDeps, space: SpaceId, since: datetime) -> dict[str, Any]:
@@ -55,7 +55,10 @@ def summarize_counts(surfaced: Rows, outcomes: Rows) -> dict[str, Any]:
     return {
         "resolved": resolved,
         "rate": outcome_rate(surfaced),
-        **{f"by_{name}": _rate_by(surfaced, f"{name}_id" if name == "agent" else name) for name in GROUPS},
+        **{
+            f"by_{name}": _outcome_rate_by_column(surfaced, f"{name}_id" if name == "agent" else name)
+            for name in GROUPS
+        },
         "outcomes": {each.value: _count(outcomes, outcome=each.value) for each in NoteOutcome},
         "shares": {each.value: _share(_count(outcomes, how=each.value), total) for each in KNOWN},
         "contradicted_per_100": 100 * against / resolved if resolved else None,
@@ -78,7 +81,7 @@ def outcome_rate(surfaced: Rows) -> float | None:
     return sum(row["answered"] for row in surfaced) / resolved if resolved else None
 
 
-def _rate_by(surfaced: Rows, column: str) -> dict[str, float | None]:
+def _outcome_rate_by_column(surfaced: Rows, column: str) -> dict[str, float | None]:
     return {
         name: outcome_rate([row for row in surfaced if row[column] == name])
         for name in sorted({row[column] for row in surfaced})
@@ -93,7 +96,7 @@ def _share(part: int, whole: int) -> float | None:
     return part / whole if whole else None
 
 
-def count_unreadable() -> int:
+def count_unreadable_notes() -> int:
     """Count the notes for which this process could not infer an outcome."""
     return int(sum(each.value for kept in OUTCOMES_UNREADABLE.collect() for each in kept.samples[:1]))
 
@@ -144,7 +147,7 @@ async def outcomes_of(deps: OutcomeDeps, space: SpaceId, memory: MemoryId) -> tu
     return tuple(await list_recorded_outcomes(deps, space, memory=memory, limit=MOST_TOLD))
 
 
-async def contradicting_causes(
+async def load_contradicting_causes(
     transaction: Transaction, space: SpaceId, memory: MemoryId, *, limit: int = MOST_TOLD
 ) -> list[Cause]:
     rows = await transaction.all(Q["contradicting_causes"], space=space, memory=memory, limit=limit)
@@ -186,8 +189,8 @@ def outcome_to_json(row: Mapping[str, Any]) -> Document:
 async def top_memories(deps: OutcomeDeps, space: SpaceId, *, limit: int = 10) -> dict[str, list[Document]]:
     """Return the memories that helped most, misled most, and were often shown but never used."""
     return {
-        "helpful": await _most_frequent(deps, space, NoteOutcome.ACTED, limit),
-        "misleading": await _most_frequent(deps, space, NoteOutcome.CONTRADICTED, limit),
+        "helpful": await _top_memories_by_outcome(deps, space, NoteOutcome.ACTED, limit),
+        "misleading": await _top_memories_by_outcome(deps, space, NoteOutcome.CONTRADICTED, limit),
         "idle": [
             {"memory": str(row["memory_id"]), "times": row["times"]}
             for row in await deps.store.all(Q["idle_surfaced"], space=space, times=OFTEN, limit=limit)
@@ -195,7 +198,9 @@ async def top_memories(deps: OutcomeDeps, space: SpaceId, *, limit: int = 10) ->
     }
 
 
-async def _most_frequent(deps: OutcomeDeps, space: SpaceId, outcome: NoteOutcome, limit: int) -> list[Document]:
+async def _top_memories_by_outcome(
+    deps: OutcomeDeps, space: SpaceId, outcome: NoteOutcome, limit: int
+) -> list[Document]:
     rows = await deps.store.all(Q["most_often"], space=space, outcome=outcome.value, limit=limit)
     return [{"memory": str(row["memory_id"]), "times": row["times"]} for row in rows]
 
@@ -206,7 +211,7 @@ LOW_RATE = 0.2
 NEGATIVE = (NoteOutcome.DISMISSED, NoteOutcome.CONTRADICTED)
 
 
-async def check_outcomes(deps: OutcomeDeps, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
+async def check_feedback_loop(deps: OutcomeDeps, spaces: Sequence[SpaceId], terms: OutcomesSettings) -> list[Check]:
     """Check that every space gets outcomes, and that the constants are within their tested ranges."""
     checks = [check for space in spaces for check in await _check_space(deps, space)]
     found = checks or [ok_check("outcomes.loop", "What is brought to mind comes to outcomes.")]
@@ -226,16 +231,16 @@ async def _check_space(deps: OutcomeDeps, space: SpaceId) -> list[Check]:
     surfaced = sum(row["surfaced"] for row in doors)
     silent = [row["door"] or "unknown" for row in doors if row["answered_at"] is None]
     if surfaced > MANY and not counts:
-        return [_open_loop(space, int(surfaced), silent)]
+        return [_open_loop_warning(space, int(surfaced), silent)]
     checks = []
     if counts and all(outcome in NEGATIVE for outcome in counts):
-        checks.append(_only_negative(space))
+        checks.append(_only_negative_warning(space))
     if (found := outcome_rate(resolved)) is not None and found < LOW_RATE and surfaced > MANY:
-        checks.append(_mostly_unused(space, found))
+        checks.append(_mostly_unused_warning(space, found))
     return checks
 
 
-def _open_loop(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
+def _open_loop_warning(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
     doors = ", ".join(f"`{door}`" for door in silent) or "no door"
     return warning_check(
         "outcomes.loop",
@@ -246,7 +251,7 @@ def _open_loop(space: SpaceId, surfaced: int, silent: Sequence[str]) -> Check:
     )
 
 
-def _only_negative(space: SpaceId) -> Check:
+def _only_negative_warning(space: SpaceId) -> Check:
     return warning_check(
         "outcomes.loop",
         f"In `{space}` every outcome of the last week was negative: such a loop only sinks what is known.",
@@ -255,7 +260,7 @@ def _only_negative(space: SpaceId) -> Check:
     )
 
 
-def _mostly_unused(space: SpaceId, found: float) -> Check:
+def _mostly_unused_warning(space: SpaceId, found: float) -> Check:
     return warning_check(
         "outcomes.rate",
         f"In `{space}` only {found:.0%} of what is brought to mind comes to an outcome.",

@@ -33,14 +33,14 @@ from festinger.outcomes.effects import (
 )
 from festinger.outcomes.model import OutcomeDeps, Reporter
 from festinger.records import row_mapper
-from festinger.settings.beliefs import OutcomesSettings
+from festinger.settings.memory_sections import OutcomesSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 
-async def load_states(
+async def load_outcome_states(
     transaction: Transaction, space: SpaceId, memories: Mapping[MemoryId, Memory], *, terms: OutcomesSettings
 ) -> dict[MemoryId, OutcomeState]:
     wanted = list(memories)
@@ -77,7 +77,7 @@ cycle_of = row_mapper(Cycle)
 prediction_of = row_mapper(Prediction)
 
 
-async def save_states(
+async def save_changed_rhythms(
     transaction: Transaction, space: SpaceId, changes: Iterable[tuple[MemoryId, OutcomeState, OutcomeState]]
 ) -> None:
     """Write the rhythms and cycles that changed."""
@@ -154,7 +154,7 @@ async def set_rhythm(
             if edited is not None:
                 log.info("cycle declared anew", memory=str(memory), n=n, period_s=period, amplitude=amplitude)
         await transaction.run(Q["drop_cycles"], space=scope.space, memory=memory, n=len(declared))
-        states = await load_states(transaction, scope.space, {held.id: held}, terms=deps.terms(scope.space))
+        states = await load_outcome_states(transaction, scope.space, {held.id: held}, terms=deps.terms(scope.space))
     return states[held.id]
 
 
@@ -203,7 +203,7 @@ async def top_by_strength(deps: OutcomeDeps, scope: Scope, n: int) -> list[Ranke
             limit=n,
         )
         found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
-        states = await load_states(transaction, scope.space, found, terms=terms)
+        states = await load_outcome_states(transaction, scope.space, found, terms=terms)
     now = deps.clock()
     ranked = [
         RankedMemory(memory=memory, strength=memory_strength(memory, states[id_], now=now, terms=terms))

@@ -18,10 +18,10 @@ from festinger.observability.metrics import OUTCOMES, OUTCOMES_SKIPPED
 from festinger.outcomes.model import OutcomeDeps, Reporter, ReportSource
 from festinger.records import record_json, row_mapper
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.model import NoteOutcome
 
-Q = queries_of("festinger.outcomes")
+Q = load_queries("festinger.outcomes")
 
 REASONS = ("recall", "recollection", "identity", "proactive")
 MOST_EXPIRED = 1000
@@ -165,7 +165,7 @@ async def surfacings_of_recall(store: Store | Transaction, space: SpaceId, recal
     return [surfacing_of(row) for row in rows]
 
 
-async def recently_surfaced(deps: OutcomeDeps, scope: Scope, turns: int) -> frozenset[MemoryId]:
+async def load_recently_surfaced(deps: OutcomeDeps, scope: Scope, turns: int) -> frozenset[MemoryId]:
     """Return what the last turns of a session surfaced. Turns that surfaced nothing are not counted."""
     if not scope.session:
         return frozenset()

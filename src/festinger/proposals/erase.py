@@ -12,24 +12,31 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import check_ripeness, thresholds_for
 from festinger.proposals.inbox import build_gate_input
-from festinger.proposals.model import Proposal, ProposalState, load_family, lock_proposal, lock_root, save_state
+from festinger.proposals.model import (
+    Proposal,
+    ProposalState,
+    load_ids_with_duplicates,
+    lock_duplicate_root,
+    lock_proposal,
+    save_state,
+)
 from festinger.proposals.pairs import PROMOTE
 from festinger.proposals.sightings.recount import (
     PERSON,
     SightingExclusionReason,
-    reassign_votes,
     recount,
+    select_sightings_for_votes,
     vote_limits_for,
 )
 from festinger.records import JsonRecord, to_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 
 def is_target_forgotten(proposal: Proposal) -> bool:
@@ -70,13 +77,18 @@ class SightingWithdrawalResult(JsonRecord):
 
 
 async def withdraw_sightings(
-    deps: ProposalDeps, transaction: Transaction, space: SpaceId, selector: Selector, *, bad: Collection[MemoryId] = ()
+    deps: ProposalDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    selector: ErasureSelector,
+    *,
+    bad: Collection[MemoryId] = (),
 ) -> SightingWithdrawalResult:
     """Stop counting sightings from a source, and those that cite bad memories."""
     rows = await transaction.all(
         Q["take_back_sightings"],
         space=space,
-        **selector.place_and_time,
+        **selector.provenance_parameters,
         bad=[str(each) for each in bad],
         flood=SightingExclusionReason.FLOOD,
         because=SightingExclusionReason.REPAIRED,
@@ -84,9 +96,9 @@ async def withdraw_sightings(
     lifted: list[UUID] = []
     waiting: dict[UUID, Mapping[str, Any]] = {}
     for root, mine in (await _group_by_root(transaction, space, rows)).items():
-        lifted += await _free_votes(deps, transaction, root, mine)
+        lifted += await _reassign_freed_votes(deps, transaction, root, mine)
         counted = await recount(deps, transaction, space, root, said=-sum(row["times"] for row in mine))
-        if await _is_unripe(deps, transaction, counted):
+        if await _should_return_to_waiting(deps, transaction, counted):
             moved = ("state", "promoted_at", "deferred_until")
             waiting[root.id] = {name: to_json(getattr(root, name)) for name in moved}
             await save_state(
@@ -126,16 +138,18 @@ async def _group_by_root(transaction: Transaction, space: SpaceId, rows: Iterabl
     roots: dict[UUID, Proposal] = {}
     found: dict[UUID, list[Row]] = {}
     for id_ in sorted(mine):
-        root = await lock_root(transaction, space, await lock_proposal(transaction, space, id_))
+        root = await lock_duplicate_root(transaction, space, await lock_proposal(transaction, space, id_))
         roots[root.id] = root
         found.setdefault(root.id, []).extend(mine[id_])
     return {roots[id_]: those for id_, those in found.items()}
 
 
-async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Proposal, taken: Iterable[Row]) -> list[UUID]:
+async def _reassign_freed_votes(
+    deps: ProposalDeps, transaction: Transaction, root: Proposal, taken: Iterable[Row]
+) -> list[UUID]:
     """Give freed votes of a day to sessions that had none; return the sightings that count now."""
     space, limits = root.space_id, vote_limits_for(deps.terms(root.space_id))
-    family = await load_family(transaction, space, root.id)
+    family = await load_ids_with_duplicates(transaction, space, root.id)
     lifted: list[UUID] = []
     for agent, day, origin in sorted({(row["agent_id"], row["day"], row["origin"]) for row in taken}):
         rows = await transaction.all(
@@ -149,18 +163,18 @@ async def _free_votes(deps: ProposalDeps, transaction: Transaction, root: Propos
         )
         counted = {row["session_id"] for row in rows if row["counted"]}
         waiting = [(row["session_id"], row["id"]) for row in rows if not row["counted"]]
-        lifted += reassign_votes(waiting, counted, limits)
+        lifted += select_sightings_for_votes(waiting, counted, limits)
     await transaction.all(Q["mark_sightings"], space=space, ids=lifted, because=[None] * len(lifted))
     return lifted
 
 
-async def _is_unripe(deps: ProposalDeps, transaction: Transaction, proposal: Proposal) -> bool:
+async def _should_return_to_waiting(deps: ProposalDeps, transaction: Transaction, proposal: Proposal) -> bool:
     """Whether it is before a person who did not ask for it, and is no longer ripe."""
     if proposal.state not in PUT_BACK:
         return False
     bars = thresholds_for(deps.terms(proposal.space_id))
     if check_ripeness(build_gate_input(proposal), bars, now=deps.clock()).is_ripe:
         return False
-    family = await load_family(transaction, proposal.space_id, proposal.id)
+    family = await load_ids_with_duplicates(transaction, proposal.space_id, proposal.id)
     by_person = await transaction.value(Q["is_sighted_by"], space=proposal.space_id, family=family, producer=PERSON)
     return not by_person

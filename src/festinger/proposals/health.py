@@ -23,10 +23,10 @@ from festinger.proposals.inbox import count_by_state
 from festinger.proposals.model import HoldReason, Proposal, ProposalState, proposal_of
 from festinger.proposals.producers import load_promotion_rate
 from festinger.proposals.promotion import load_inbox_capacity
-from festinger.proposals.sightings.similarity import comparison_state
-from festinger.store.queries import queries_of
+from festinger.proposals.sightings.similarity import describe_comparison_state
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 
 async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
@@ -42,7 +42,7 @@ async def proposal_stats(deps: ProposalDeps, space: SpaceId) -> dict[str, Any]:
         "paused": inbox.paused_because,
         "warning": inbox.warning,
         "rate": (await load_promotion_rate(deps, space)).as_json(),
-        "second pass": comparison_state(deps, space),
+        "second pass": describe_comparison_state(deps, space),
         "last run": last["at"].isoformat() if last else None,
     }
 
@@ -91,7 +91,9 @@ LOOKED_AT = 200
 LABEL = "Past observation, not a directive: "
 
 
-async def load_observations(deps: ProposalDeps, space: SpaceId, *, exclude: Collection[UUID] = ()) -> list[Proposal]:
+async def load_proposals_for_agent(
+    deps: ProposalDeps, space: SpaceId, *, exclude: Collection[UUID] = ()
+) -> list[Proposal]:
     """Return what an agent may read now, excluding what it was shown; nothing when disabled."""
     if not deps.terms(space).surface:
         return []
@@ -99,10 +101,10 @@ async def load_observations(deps: ProposalDeps, space: SpaceId, *, exclude: Coll
     rows = await deps.store.all(
         Q["observations"], space=space, least=LEAST_SEEN, since=now - OLDEST, exclude=list(exclude), limit=LOOKED_AT
     )
-    return select_observations(map(proposal_of, rows), now=now)
+    return select_proposals_for_agent(map(proposal_of, rows), now=now)
 
 
-async def reload_observations(deps: ProposalDeps, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
+async def reload_proposals_for_agent(deps: ProposalDeps, space: SpaceId, ids: Collection[UUID]) -> list[Proposal]:
     """Return those proposals that may stay visible to an agent; none once that is disabled."""
     if not ids or not deps.terms(space).surface:
         return []
@@ -110,17 +112,17 @@ async def reload_observations(deps: ProposalDeps, space: SpaceId, ids: Collectio
     return [proposal_of(row) for row in rows]
 
 
-def select_observations(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
+def select_proposals_for_agent(found: Iterable[Proposal], *, now: datetime) -> list[Proposal]:
     """Select the few to show: by number of causes, then the most recently seen first."""
-    fit = [each for each in found if is_observation(each, now=now)]
-    return sorted(fit, key=_prominence, reverse=True)[:MOST]
+    fit = [each for each in found if can_show_to_agent(each, now=now)]
+    return sorted(fit, key=_agent_sort_key, reverse=True)[:MOST]
 
 
-def is_observation(proposal: Proposal, *, now: datetime) -> bool:
+def can_show_to_agent(proposal: Proposal, *, now: datetime) -> bool:
     """Whether it recurred, is fresh, and is neither held nor decided."""
     return (
         proposal.state in (ProposalState.WAITING, ProposalState.PROMOTED)
-        and proposal.held_now(now) is None
+        and proposal.current_hold_reason(now) is None
         and proposal.seen_count >= LEAST_SEEN
         and proposal.first_seen is not None
         and now - proposal.first_seen <= OLDEST
@@ -128,11 +130,11 @@ def is_observation(proposal: Proposal, *, now: datetime) -> bool:
     )
 
 
-def format_observation(proposal: Proposal) -> str:
+def format_proposal_for_agent(proposal: Proposal) -> str:
     """Format it as an agent reads it."""
     return LABEL + proposal.what
 
 
-def _prominence(proposal: Proposal) -> tuple[int, datetime, UUID]:
+def _agent_sort_key(proposal: Proposal) -> tuple[int, datetime, UUID]:
     assert proposal.first_seen is not None, "what was never seen is no observation"
     return proposal.seen_count, proposal.last_seen or proposal.first_seen, proposal.id

@@ -32,16 +32,16 @@ from festinger.proposals.model import (
     Verdict,
     effect_of,
     find_proposal,
-    load_family,
+    load_ids_with_duplicates,
     proposal_of,
     verdict_of,
 )
 from festinger.proposals.sightings.fingerprint import escape_hidden_chars
 from festinger.proposals.sightings.recount import UNTRUSTED, ProposalSighting, sighting_of
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 MOST = 200
 UNTRUSTED_ONLY = "all sightings come from untrusted text"
@@ -144,7 +144,7 @@ async def load_card(deps: ProposalDeps, space: SpaceId, id_: UUID) -> ProposalCa
     """Load one proposal in full. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         proposal = await find_proposal(transaction, space, id_)
-        family = await load_family(transaction, space, proposal.id)
+        family = await load_ids_with_duplicates(transaction, space, proposal.id)
         sightings = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST)
         wordings = await transaction.all(Q["wordings_of"], space=space, family=family, limit=MOST)
         pairs = await transaction.all(Q["pairs_of"], space=space, proposal=proposal.id)

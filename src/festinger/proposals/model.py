@@ -20,7 +20,7 @@ from festinger.errors import FestingerError, NotFound
 from festinger.ids import SessionId, SpaceId
 from festinger.records import JsonRecord, field_values, parse_choice, row_mapper, to_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 ProposalId = NewType("ProposalId", UUID)
 
@@ -105,7 +105,7 @@ class Proposal(JsonRecord):
     created_at: datetime
     version: int
 
-    def held_now(self, now: datetime) -> HoldReason | None:
+    def current_hold_reason(self, now: datetime) -> HoldReason | None:
         """The hold reason at this moment; a hold may expire."""
         return active_hold(self.held, self.suppressed_until, now)
 
@@ -308,7 +308,7 @@ def parse_verdict_kind(text: str) -> VerdictKind:
     return parse_choice(VerdictKind, "_".join(text.casefold().replace("-", " ").replace("_", " ").split()), "verdict")
 
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 MOST_STEPS = 5
 """Longest chain of duplicates; a longer one is a cycle."""
@@ -326,7 +326,7 @@ async def find_proposal(
     return proposal_of(await transaction.one(Q[query], NotFound(f"There is no proposal `{id_}`."), space=space, id=id_))
 
 
-async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
+async def lock_duplicate_root(transaction: Transaction, space: SpaceId, found: Proposal) -> Proposal:
     """Lock and return the proposal that a locked one duplicates; itself if it is no duplicate."""
     root = found
     for _ in range(MOST_STEPS):
@@ -338,7 +338,7 @@ async def lock_root(transaction: Transaction, space: SpaceId, found: Proposal) -
     raise FestingerError(f"The duplicates of proposal `{found.id}` lead nowhere.")
 
 
-async def load_family(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
+async def load_ids_with_duplicates(transaction: Transaction, space: SpaceId, id_: ProposalId) -> list[UUID]:
     """Return the ids of a proposal and all its duplicates."""
     return [row["id"] for row in await transaction.all(Q["family"], space=space, id=id_)]
 

@@ -12,14 +12,14 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, BadInput, NotFound
 from festinger.ids import SpaceId
 from festinger.proposals.deps import Key, ProposalDeps
-from festinger.proposals.model import Author, Proposal, ProposalState, lock_proposal, lock_root, proposal_of
+from festinger.proposals.model import Author, Proposal, ProposalState, lock_duplicate_root, lock_proposal, proposal_of
 from festinger.proposals.producers import ProducerValue, load_producer_values
 from festinger.proposals.sightings.recount import recount
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 PROMOTE = "promote_proposals"
 """The job that runs the gate."""
@@ -45,7 +45,7 @@ async def accept_pair(deps: ProposalDeps, space: SpaceId, pair: UUID, *, by: str
         if row["relation"] != "same":
             raise BadInput("These two ask for opposite things.", hint="Decide each of them by itself.")
         one, other = [
-            await lock_root(transaction, space, await lock_proposal(transaction, space, row[id_]))
+            await lock_duplicate_root(transaction, space, await lock_proposal(transaction, space, row[id_]))
             for id_ in ("a_id", "b_id")
         ]
         if one.id == other.id:

@@ -19,9 +19,9 @@ from festinger.proposals.model import Proposal, ProposalState
 from festinger.proposals.sightings.recount import PERSON, event_subject
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 SHIPPED, REJECTED, NOISE = 1.0, -1.0, -0.5
 """Weight of a decision: in force and not undone; rejected by a person; asked for nothing."""
@@ -144,7 +144,7 @@ async def load_producer_values(
     }
     grouped: defaultdict[Key, list[ProposalOutcome]] = defaultdict(list)
     for row in rows:
-        decision = _decision(row, terms)
+        decision = _outcome_from_row(row, terms)
         grouped[decision.key].append(decision)
     return {
         each: compute_producer_value(each, decisions, terms, now=now, lifted_at=lifts.get(each))
@@ -152,7 +152,7 @@ async def load_producer_values(
     }
 
 
-async def load_value_scores(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
+async def load_producer_scores(deps: ProposalDeps, transaction: Transaction, space: SpaceId) -> Mapping[Key, float]:
     """Return the values by which the gate ranks."""
     return {key: each.value for key, each in (await load_producer_values(deps, transaction, space)).items()}
 
@@ -163,7 +163,7 @@ async def load_muted_until(deps: ProposalDeps, transaction: Transaction, space: 
     return found.muted_until if found else None
 
 
-async def emit_producer_muted(
+async def emit_if_producer_muted(
     deps: ProposalDeps, transaction: Transaction, *, before: Proposal, after: Proposal
 ) -> None:
     """Emit an event if this decision mutes the producer."""
@@ -192,7 +192,7 @@ def _is_new_mute(deps: ProposalDeps, found: ProducerValue, space: SpaceId) -> bo
     return found.muted_until == deps.clock() + timedelta(days=deps.terms(space).value_mute_days)
 
 
-def _decision(row: Mapping[str, Any], terms: ProposalsSettings) -> ProposalOutcome:
+def _outcome_from_row(row: Mapping[str, Any], terms: ProposalsSettings) -> ProposalOutcome:
     return ProposalOutcome(
         key=(row["producer"], row["category"]),
         state=ProposalState(row["state"]),

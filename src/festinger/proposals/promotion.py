@@ -26,15 +26,15 @@ from festinger.proposals.gate import (
     evaluate_candidates,
     quiet_cutoff,
 )
-from festinger.proposals.model import HoldReason, Proposal, ProposalId, load_family, proposal_of
+from festinger.proposals.model import HoldReason, Proposal, ProposalId, load_ids_with_duplicates, proposal_of
 from festinger.proposals.sightings.intake import COMPARE
 from festinger.proposals.sightings.recount import count_votes_since, emit_proposal_event, recount, vote_limits_for
 from festinger.records import record_json, row_mapper
 from festinger.settings.proposals import ProposalsSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 MOST_READINGS = 200
 """Readings stored and shown with a run; the counts cover all."""
@@ -97,7 +97,9 @@ def build_promotion_report(
     )
 
 
-async def save_run(deps: ProposalDeps, transaction: Transaction, space: SpaceId, run: PromotionReport) -> None:
+async def save_promotion_run(
+    deps: ProposalDeps, transaction: Transaction, space: SpaceId, run: PromotionReport
+) -> None:
     """Save a run; emit an event unless it was a dry run."""
     await transaction.run(
         Q["write_run"],
@@ -152,7 +154,7 @@ async def promote(deps: ProposalDeps, space: SpaceId, *, dry_run: bool = False) 
         run = build_promotion_report(
             reads, deps.terms(space), id_=deps.new_id(), at=now, inbox=inbox, dry_run=dry_run, texts=texts
         )
-        await save_run(deps, transaction, space, run)
+        await save_promotion_run(deps, transaction, space, run)
         if not dry_run and deps.terms(space).suggest_merges:
             await deps.ask(transaction, COMPARE, space=space)
     if run.paused_because or run.warning:
@@ -198,7 +200,7 @@ async def _recount_candidate(
     found = await count_votes_since(
         transaction,
         space,
-        await load_family(transaction, space, candidate.id),
+        await load_ids_with_duplicates(transaction, space, candidate.id),
         since=row["counted_since"],
         limits=vote_limits_for(deps.terms(space)),
     )

@@ -166,7 +166,7 @@ async def _reflect_on_segment(mirror: ReflectionDeps, model: Model, stretch: Epi
             PROPOSALS_DROPPED.labels("unfit").inc()
             continue
         sighted += [done.proposal] if done.proposal else []
-    return await _emit_created(deps, stretch, tuple(dict.fromkeys(sighted)), wanted=len(answer.value.changes))
+    return await _mark_segment_reflected(deps, stretch, tuple(dict.fromkeys(sighted)), wanted=len(answer.value.changes))
 
 
 def build_reflection_prompt(
@@ -236,12 +236,12 @@ def change_to_suggestion(change: ProposedChange, stretch: EpisodeSegment, *, pla
         at=at,
         payload=wanted,
         evidence={"episodes": [str(episode.id)], "turns": [str(turn.turn_id) for turn in cited]},
-        cited=tuple(turn.origin for turn in cited if not _is_witness(turn, change, cited)),
+        cited=tuple(turn.origin for turn in cited if not _is_neutral_tool_turn(turn, change, cited)),
         reflection=stretch.id,
     )
 
 
-def _is_witness(turn: EpisodeTurn, change: ProposedChange, cited: Sequence[EpisodeTurn]) -> bool:
+def _is_neutral_tool_turn(turn: EpisodeTurn, change: ProposedChange, cited: Sequence[EpisodeTurn]) -> bool:
     """Whether a tool's turn only shows what happened: it gives no orders, does not itself suggest the change, and a
     turn of a person or the model is cited beside it."""
     is_backed = any(each.origin in (Origin.PERSON, Origin.MODEL) for each in cited)
@@ -274,7 +274,7 @@ async def _save_reflection(mirror: ReflectionDeps, stretch: EpisodeSegment, answ
         return
 
 
-async def _emit_created(
+async def _mark_segment_reflected(
     deps: ProposalDeps, stretch: EpisodeSegment, proposals: tuple[ProposalId, ...], *, wanted: int
 ) -> ReflectionResult:
     """Emit the event that marks the segment as done, so that it is not reflected on again."""

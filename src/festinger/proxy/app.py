@@ -117,7 +117,7 @@ class Proxy:
             began=self._stopwatch(),
         )
         task = cast("asyncio.Task[None]", asyncio.current_task())
-        ctx.connection.when_gone(task.cancel)
+        ctx.connection.set_disconnect_callback(task.cancel)
         try:
             with fail_open("proxy door") as attempt:
                 await self._answer(scope, ctx)
@@ -129,7 +129,7 @@ class Proxy:
             if ctx.connection.gone:
                 _LEFT[ctx.phase].inc()
         finally:
-            ctx.connection.when_gone(None)
+            ctx.connection.set_disconnect_callback(None)
 
     def _request_id(self, headers: RawHeaders) -> str:
         given = first_header(headers, b"x-request-id")
@@ -143,8 +143,8 @@ class Proxy:
             _count(ctx, "refused")
         elif ctx.route.treatment is RouteTreatment.OWN:
             # A client that disconnects from our own pages does not cancel the operation it asked for.
-            ctx.connection.when_gone(None)
-            await self._own(_own_scope(scope, ctx), ctx.receive, _track_status(ctx))
+            ctx.connection.set_disconnect_callback(None)
+            await self._own(_build_web_scope(scope, ctx), ctx.receive, _track_status(ctx))
         else:
             try:
                 await self._forward_or_explain(ctx)
@@ -156,7 +156,7 @@ class Proxy:
 
     async def _forward_or_explain(self, ctx: RequestContext) -> None:
         try:
-            with self._in_flight.one_more(ctx.key):
+            with self._in_flight.count_in_flight(ctx.key):
                 await self._forward(ctx)
         except UpstreamUnreachableError as error:
             metrics.PROXY_UPSTREAM_ERRORS.labels(error.kind).inc()
@@ -179,7 +179,7 @@ class Proxy:
         is_read = self._process is not None and ctx.route.treatment in READ
         whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
         ctx.received = ctx.body = await read_body(
-            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.keep_reading, whole=whole
+            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.watch_for_disconnect, whole=whole
         )
         await self._run_pipeline(ctx)
         ctx.phase, ctx.before = "waiting", self._stopwatch() - ctx.began
@@ -201,7 +201,7 @@ class Proxy:
                 if tap is not None and (cut := tap.feed(chunk)) is not None:
                     answer.close()
                     await tap.settle()
-                    await _send_cut(ctx, chunk, cut, framed=framed)
+                    await _end_cut_response(ctx, chunk, cut, framed=framed)
                     return
                 # Send the last chunk together with the end of the response, so that both leave in one packet.
                 more = not (framed and answer.content.at_eof())
@@ -236,12 +236,12 @@ class Proxy:
             if ctx.fallback is not None and answer.status in REFUSED:
                 answer.close()
                 if ctx.guard is not None:
-                    ctx.guard.undo_mitigation(ctx)
+                    ctx.guard.record_rejected_mitigation(ctx)
                 answer = await _ask_upstream(self._upstream, ctx, ctx.fallback)
             status = answer.status
         finally:
             if ctx.guard is not None:
-                ctx.guard.note_response(ctx, status)
+                ctx.guard.record_response_status(ctx, status)
         return answer
 
 
@@ -262,13 +262,13 @@ async def _ask_upstream(upstream: UpstreamClient, ctx: RequestContext, body: Bod
 async def _start_response(
     ctx: RequestContext, answer: aiohttp.ClientResponse, headers: list[tuple[bytes, bytes]], *, framed: bool
 ) -> None:
-    status = ctx.connection.start_response(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
+    status = ctx.connection.set_status_line(answer.status, (answer.reason or "").encode("utf-8", "surrogateescape"))
     if not framed:
-        ctx.connection.without_length()
+        ctx.connection.end_by_closing()
     ctx.status = answer.status
     await ctx.send({"type": "http.response.start", "status": status, "headers": headers + _status_headers(ctx)})
     if answer.status in BODILESS:
-        ctx.connection.without_body()
+        ctx.connection.allow_missing_body()
 
 
 def _status_headers(ctx: RequestContext) -> list[tuple[bytes, bytes]]:
@@ -292,14 +292,14 @@ async def _send_local_response(ctx: RequestContext, own: LocalResponse) -> None:
     headers = [*own.headers, *_status_headers(ctx)]
     framed = not _ends_with_connection(ctx, headers)
     if not framed:
-        ctx.connection.without_length()
+        ctx.connection.end_by_closing()
     await ctx.send({"type": "http.response.start", "status": own.status, "headers": headers})
     for chunk in own.chunks:
         await ctx.send({"type": "http.response.body", "body": chunk, "more_body": True})
     await _finish_response(ctx, framed=framed)
 
 
-async def _send_cut(ctx: RequestContext, chunk: bytes, cut: StreamCut, *, framed: bool) -> None:
+async def _end_cut_response(ctx: RequestContext, chunk: bytes, cut: StreamCut, *, framed: bool) -> None:
     """End a response that is cut within this chunk."""
     last = chunk[: cut.whole] + cut.ending
     await ctx.send({"type": "http.response.body", "body": last, "more_body": not framed})
@@ -378,7 +378,7 @@ def _labeled_counter(counter: Counter, *labels: object) -> Counter:
     return counter.labels(*labels)
 
 
-def _own_scope(scope: Scope, ctx: RequestContext) -> Scope:
+def _build_web_scope(scope: Scope, ctx: RequestContext) -> Scope:
     """Build the web app's scope: without the space and agent prefix, with the request's context."""
     path = ctx.target.partition(b"?")[0]
     return {**scope, "path": ctx.path, "raw_path": path, "state": {**scope.get("state", {}), VISIT: ctx}}

@@ -31,8 +31,8 @@ from festinger.proxy.routes import (
     decode_path,
     find_route,
     find_target_fault,
-    parse_target,
     protocol_for_path,
+    split_scope_prefix,
     split_target,
 )
 from festinger.settings.tree import Settings
@@ -74,10 +74,10 @@ def is_allowed_origin(values: Sequence[bytes], *, host: bytes, listed: Collectio
     if text in {origin.lower().rstrip("/") for origin in listed}:
         return True
     origin = _ORIGIN.fullmatch(text)
-    return origin is not None and _is_listed_origin(origin["scheme"], origin["authority"], host=host)
+    return origin is not None and _is_trusted_origin(origin["scheme"], origin["authority"], host=host)
 
 
-def _is_listed_origin(scheme: str, authority: str, *, host: bytes) -> bool:
+def _is_trusted_origin(scheme: str, authority: str, *, host: bytes) -> bool:
     if scheme in ORIGIN_SCHEMES or scheme.startswith("vscode-"):
         return True
     parts = _parse_authority(authority) if scheme in DEFAULT_PORTS else None
@@ -145,7 +145,7 @@ def _strip_bearer(name: bytes, value: bytes) -> bytes:
     return value.strip()
 
 
-def extract_api_key(headers: RawHeaders) -> str | None:
+def find_festinger_key(headers: RawHeaders) -> str | None:
     """Find the Festinger key of a request, checking headers in order of trust."""
     found = {
         name: bare
@@ -175,7 +175,7 @@ class InFlightLimiter:
         self._open: Counter[UUID] = Counter()
 
     @contextmanager
-    def one_more(self, key: ApiKey | None) -> Iterator[None]:
+    def count_in_flight(self, key: ApiKey | None) -> Iterator[None]:
         """Count one open request of a key. Callers without a key are on this machine and are not counted."""
         if key is None:
             yield
@@ -213,7 +213,7 @@ class AccessGuard:
         """Authorize the request, or return the response that rejects it."""
         if refusal := self._check_head(ctx):
             return refusal
-        scoped = parse_target(ctx.connection.target)
+        scoped = split_scope_prefix(ctx.connection.target)
         ctx.target, space, agent = scoped or (ctx.connection.target, None, None)
         ctx.path = decode_path(split_target(ctx.target)[0])
         ctx.route, ctx.options = find_route(ctx.path), parse_request_options(ctx.headers)
@@ -252,7 +252,7 @@ class AccessGuard:
         return None
 
     async def _key(self, headers: RawHeaders) -> ApiKey | None:
-        secret = extract_api_key(headers)
+        secret = find_festinger_key(headers)
         if secret is None:
             return None
         try:

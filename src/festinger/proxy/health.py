@@ -129,7 +129,7 @@ def _check_spool(writer: CaptureWriter) -> Check:
     return ok_check("proxy.spool", "The store keeps up with what is said.", waiting_bytes=waiting)
 
 
-def check_stability() -> list[Check]:
+def check_prefixes_and_loops() -> list[Check]:
     """Check whether prompts kept their prefixes, and whether loops had to be stopped."""
     moved, stopped = metric_total(PROXY_PREFIX_CHANGED), metric_total(PROXY_BREAKERS_OPEN)
     prefix = ok_check("proxy.prefix", "Prompts keep their beginnings.", changed=moved)

@@ -15,7 +15,7 @@ from festinger.memory.episodes.store import close_session_episode
 from festinger.proxy.capture.exchange import Capture, derive_part_id
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.write import SessionEntry
-from festinger.proxy.context.edit import build_mark
+from festinger.proxy.context.edit import build_block_marker
 from festinger.proxy.loops.keys import ChatRole
 from festinger.proxy.protocols.messages import short_sha256
 from festinger.proxy.sessions.match import SessionMatchKind
@@ -25,7 +25,7 @@ from festinger.runtime.app import App
 from festinger.runtime.supervisor import HookEvent, IsGone
 from festinger.services.brief import brief
 from festinger.services.recollect import recollect
-from festinger.store.repositories.exchanges import ExchangeMessage, StoredBlock, StoredExchange, StoredSession
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, StoredNoteBlock, StoredSession
 from festinger.text.blocks import strip_blocks
 
 SESSIONS = 1_000
@@ -42,7 +42,7 @@ class HookSession:
     """Hash of what was captured so far."""
 
 
-class HookRecorder:
+class HookResponder:
     def __init__(self, writer: CaptureWriter, *, clock: Clock, new_id: NewId) -> None:
         self._writer = writer
         self._clock = clock
@@ -53,7 +53,7 @@ class HookRecorder:
         scope = replace(event.scope, session=shorten_session_id(event.scope.session))
         session = self._sessions.setdefault((scope.space, scope.session), HookSession())
         settings = app.settings.for_space(scope.space).proxy
-        said = strip_blocks(event.text, build_mark(settings.label))
+        said = strip_blocks(event.text, build_block_marker(settings.label))
         texts, ids = [], set[str]()
         if event.kind == "start":
             session.shown.clear()
@@ -110,7 +110,7 @@ class HookRecorder:
 
     def _keep_block(self, scope: Scope, text: str) -> None:
         """Store what was shown, so that it is not learned when a person or a model repeats it."""
-        block = StoredBlock(anchor=short_sha256(text.encode()), id=self._new_id(), text=text, notes=[])
+        block = StoredNoteBlock(anchor=short_sha256(text.encode()), id=self._new_id(), text=text, notes=[])
         state = StoredSession(
             caller=CALLER,
             session=scope.session,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from festinger.clock import Clock
 from festinger.ids import NewId, Scope, SessionId
-from festinger.proxy.context.edit import build_mark
+from festinger.proxy.context.edit import build_block_marker
 from festinger.proxy.headers import MemoryMode, first_header
 from festinger.proxy.protocols.messages import (
     ChatRequest,
@@ -27,7 +27,7 @@ from festinger.proxy.sessions.match import (
     parse_session_hints,
     quotes_a_reply,
 )
-from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, SessionRegistry, build_chain
+from festinger.proxy.sessions.session import START, ProxyCaller, ProxySession, SessionRegistry, build_hash_chain
 from festinger.proxy.transport.body import decode_body
 from festinger.world.recall import SourceText
 
@@ -68,7 +68,7 @@ def find_skip_reason(
         return SkipReason.BREAKER
     if request.model.endswith(CLOUD_ENDINGS) and not cloud_allowed:
         return SkipReason.CLOUD
-    return SkipReason.NO_USER if request.newest_user is None else None
+    return SkipReason.NO_USER if request.newest_user_turn is None else None
 
 
 READS = (MemoryMode.ON, MemoryMode.READ)
@@ -88,7 +88,7 @@ def new_texts(ctx: RequestContext) -> tuple[SourceText, ...]:
     return tuple(text for at in indexes for text in _turn_texts(ctx, at))
 
 
-def unasked_texts(ctx: RequestContext) -> tuple[SourceText, ...]:
+def select_unqueried_texts(ctx: RequestContext) -> tuple[SourceText, ...]:
     """Texts that memory was not asked about yet, newest first, up to `ASKED_CHARS`."""
     found: list[SourceText] = []
     chars = 0
@@ -122,7 +122,7 @@ def _turn_texts(ctx: RequestContext, at: int) -> Iterable[SourceText]:
         yield SourceText(text=saying.text, origin=saying.origin, message=message)
 
 
-def world_scope(ctx: RequestContext) -> Scope:
+def build_request_scope(ctx: RequestContext) -> Scope:
     return Scope(space=ctx.space, agent=ctx.agent, session=ctx.session.id)
 
 
@@ -145,8 +145,10 @@ class RequestParser:
         plain = decode_body(ctx.received, first_header(ctx.headers, b"content-encoding") or b"")
         if plain is None:
             return SkipReason.ENCODED
-        ctx.mark = build_mark(settings.label, lambda text: self._sessions.is_ours(caller, text))
-        rules = build_cleaning_rules(ctx.mark, settings.volatile_markers, memo=self._memo_of(settings.volatile_markers))
+        ctx.mark = build_block_marker(settings.label, lambda text: self._sessions.is_ours(caller, text))
+        rules = build_cleaning_rules(
+            ctx.mark, settings.volatile_markers, memo=self._turn_cache_for(settings.volatile_markers)
+        )
         chat = parse_request(plain, kind, rules=rules, limit=settings.edit_max_bytes)
         if isinstance(chat, SkipReason):
             return chat
@@ -155,10 +157,10 @@ class RequestParser:
         ctx.skip = find_skip_reason(
             chat, cloud_allowed=settings.inject_cloud_models, opted_out=ctx.options.memory not in READS, side=side
         )
-        is_wanted = ctx.skip is None or ctx.is_learned or ctx.options.watch_loops
+        is_wanted = ctx.skip is None or ctx.may_be_learned or ctx.options.watch_loops
         if side or not is_wanted or not chat.turns:
             return ctx.skip or SkipReason.EMPTY
-        ctx.chain = build_chain(chat.turns)
+        ctx.chain = build_hash_chain(chat.turns)
         ctx.session, ctx.match = self._find_session(ctx, caller)
         if ctx.match is SessionMatchKind.NEW:
             now = self._clock()
@@ -166,7 +168,7 @@ class RequestParser:
                 return SkipReason.SIDE
         return None
 
-    def _memo_of(self, markers: tuple[str, ...]) -> TurnCache:
+    def _turn_cache_for(self, markers: tuple[str, ...]) -> TurnCache:
         """The cache of turns that were read by the present rules."""
         if markers != self._markers:
             self._markers, self._memo = markers, TurnCache()
@@ -177,14 +179,14 @@ class RequestParser:
         named = parse_session_hints(ctx.headers, ctx.chat.tree)
         name = SessionId(named.session) if named.session else None
         if name is None and named.continues:
-            name = self._sessions.of_response(caller, named.continues)
+            name = self._sessions.find_by_response(caller, named.continues)
         parent = SessionId(named.parent) if named.parent else None
         if name is None:
             found = match_session(
                 chain,
                 ctx.chat.turns,
                 live=self._sessions.alike(caller, chain.head, now=now),
-                others=self._sessions.that_said(caller, chain.contents, now=now),
+                others=self._sessions.find_by_contents(caller, chain.contents, now=now),
                 now=now,
             )
             name, parent, how = found.session, parent or found.parent, found.how

@@ -13,7 +13,7 @@ from datetime import timedelta
 from festinger.clock import Clock, system_stopwatch
 from festinger.ids import NewId
 from festinger.observability.metrics import PROXY_SESSIONS
-from festinger.proxy.capture.recorder import ExchangeRecorder
+from festinger.proxy.capture.recorder import NullExchangeRecorder
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import FindModelfile, find_no_modelfile
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus, SessionStatus
@@ -32,7 +32,7 @@ from festinger.proxy.sessions.session import (
     reply_content_hash,
     truncate_last_replies,
 )
-from festinger.proxy.statements import StoredLearner
+from festinger.proxy.statements import RequestLearner
 from festinger.proxy.transport.streams import Ending, Stored, StreamEndReason, StreamFrame
 from festinger.settings.tree import ProxySettings
 from festinger.text.blocks import strip_blocks
@@ -49,11 +49,11 @@ class RequestPipeline:
         settings: ProxySettings,
         context_builder: ContextBuilder,
         modelfile: FindModelfile = find_no_modelfile,
-        recorder: ExchangeRecorder | None = None,
-        learner: StoredLearner | None = None,
+        recorder: NullExchangeRecorder | None = None,
+        learner: RequestLearner | None = None,
     ) -> None:
         self._clock = clock
-        self._recorder = recorder or ExchangeRecorder()
+        self._recorder = recorder or NullExchangeRecorder()
         self._learner = learner
         self.guard = LoopGuard(
             clock=clock, new_id=new_id, settings=settings, emit=self._recorder.emit, modelfile=modelfile
@@ -150,7 +150,7 @@ class ExchangeListener:
         self._parser = build_reply_parser(ctx.chat.kind)
         self._monitor: ReplyMonitor | None = None
         if ctx.guard is not None:
-            self._monitor = ctx.guard.watch_reply(ctx, self._parser)
+            self._monitor = ctx.guard.build_reply_monitor(ctx, self._parser)
 
     def on_frame(self, frame: StreamFrame) -> Ending | None:
         delta = self._parser.feed(frame)

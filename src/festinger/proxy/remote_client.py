@@ -54,13 +54,13 @@ class AdminClient:
         answer = await self._send(method, path, b"" if body is None else orjson.dumps(body), query)
         return _parse_document(answer.content, status=answer.status_code, base=self.base)
 
-    async def ask_lines(self, path: str, lines: Sequence[bytes], **query: str) -> list[Any]:
+    async def send_json_lines(self, path: str, lines: Sequence[bytes], **query: str) -> list[Any]:
         """Send JSON lines and return the documents of the response, one per line."""
         answer = await self._send("POST", path, b"\n".join(lines), query, content_type="application/x-ndjson")
         said = [answer.content] if answer.is_error else [line for line in answer.content.split(b"\n") if line.strip()]
         return [_parse_document(each, status=answer.status_code, base=self.base) for each in said]
 
-    async def ask_all(self, path: str, *, limit: int, **query: str) -> list[Any]:
+    async def fetch_all_pages(self, path: str, *, limit: int, **query: str) -> list[Any]:
         """Return the items of a list, page by page."""
         found: list[Any] = []
         while len(found) < limit:

@@ -141,7 +141,7 @@ class RequestContext:
     """What the request log shows of a request that was forwarded by the pipeline; empty for others."""
 
     @property
-    def is_learned(self) -> bool:
+    def may_be_learned(self) -> bool:
         return self.options.memory in WRITES
 
     def forward_as_received(self) -> None:

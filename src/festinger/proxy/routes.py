@@ -128,7 +128,7 @@ def find_route(path: str) -> ProxyRoute:
 _SCOPE = re.compile(rb"/@([A-Za-z0-9._-]{1,63})/([A-Za-z0-9._-]{1,63})(?=[/?]|\Z)")
 
 
-def parse_target(target: bytes) -> tuple[bytes, str | None, str | None] | None:
+def split_scope_prefix(target: bytes) -> tuple[bytes, str | None, str | None] | None:
     """Cut `/@space/agent` off a request target; return the rest and both names, `None` if the prefix is malformed."""
     if not target.startswith(b"/@"):
         return target, None, None

@@ -59,7 +59,7 @@ MOST_TURNS = 8
 PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 
 
-class TurnReader(Protocol):
+class TurnLearnerProcess(Protocol):
     """Another process that learns from turns."""
 
     def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
@@ -73,9 +73,9 @@ class TurnReader(Protocol):
         """Say which model clients use."""
 
 
-class StoredLearner:
+class RequestLearner:
     def __init__(
-        self, app: Callable[[], App | None], *, background: BackgroundTasks, reader: TurnReader | None = None
+        self, app: Callable[[], App | None], *, background: BackgroundTasks, reader: TurnLearnerProcess | None = None
     ) -> None:
         self._app = app
         self._background = background
@@ -86,9 +86,9 @@ class StoredLearner:
     def start(self, ctx: RequestContext) -> None:
         """Start learning from the new turns of a request, if there is anything to learn from."""
         app = self._app()
-        if app is None or not ctx.is_learned or ctx.settings.proxy.capture != "on":
+        if app is None or not ctx.may_be_learned or ctx.settings.proxy.capture != "on":
             return
-        _note_model(app, ctx)
+        _record_client_model(app, ctx)
         texts = [each for each in new_texts(ctx) if each.origin is Origin.PERSON][-MOST_TURNS:]
         if not texts:
             return
@@ -99,7 +99,7 @@ class StoredLearner:
             self._reader.use_model(app.own_model.setting)
             if not asks and (learned := self._reader.learn(scope, turns)) is not None:
                 self._follow(app, scope, learned, turns)
-                learned.add_done_callback(partial(_note_stored, app, scope.space))
+                learned.add_done_callback(partial(_mark_space_used, app, scope.space))
                 return
         task = self._background.start(learn_turns(app, scope, turns))
         self._follow(app, scope, task, turns)
@@ -108,14 +108,14 @@ class StoredLearner:
             ctx.learning = partial(_wait_for_status, app, task, ctx.settings.proxy.memory_deadline_ms / 1000)
 
     def is_learning(self, space: SpaceId) -> bool:
-        return any(self._awaited(key) for key in list(self._open) if key[0] == space)
+        return any(self._pending_tasks(key) for key in list(self._open) if key[0] == space)
 
     async def settled(self, space: SpaceId, agent: AgentId) -> None:
         """Wait until what this agent heard before is learned and can be recalled; not for what states nothing."""
-        if awaited := self._awaited((space, agent)):
+        if awaited := self._pending_tasks((space, agent)):
             await asyncio.wait(awaited)
 
-    def _awaited(self, key: tuple[SpaceId, AgentId]) -> set[asyncio.Future[Any]]:
+    def _pending_tasks(self, key: tuple[SpaceId, AgentId]) -> set[asyncio.Future[Any]]:
         """What is being learned from turns that may state something."""
         return {task for task, may_state in self._open.get(key, {}).items() if may_state()}
 
@@ -136,7 +136,7 @@ class StoredLearner:
             del self._open[key]
 
 
-def _note_stored(app: App, space: SpaceId, learned: asyncio.Future[int]) -> None:
+def _mark_space_used(app: App, space: SpaceId, learned: asyncio.Future[int]) -> None:
     if not learned.cancelled() and learned.result():
         app.recall.holdings.stored(space)
 
@@ -147,10 +147,10 @@ async def learn_turns(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> Le
     with fail_open(PART) as attempt:
         try:
             for turn in turns:
-                if app.memory.note_turn(scope.space, turn.id):
+                if app.memory.claim_turn(scope.space, turn.id):
                     learned += await learn_turn(app.memory.deps, scope, turn)
         except FestingerError as error:
-            app.memory.forget_turn(scope.space, turn.id)
+            app.memory.release_turn(scope.space, turn.id)
             log.warning("turn not learned at once", error=error.message)
             return LearnStatus(is_late=isinstance(error, Unavailable), failed=type(error).__name__)
     return LearnStatus(actions=tuple(each.action.value for each in learned), failed=attempt.failed)
@@ -158,11 +158,11 @@ async def learn_turns(app: App, scope: Scope, turns: Sequence[PersonTurn]) -> Le
 
 async def _wait_for_status(app: App, task: asyncio.Task[LearnStatus], seconds: float) -> LearnStatus:
     """What was learned, as far as that is known by then."""
-    if not app.store.is_away:
+    if not app.store.is_database_down:
         await asyncio.wait({task}, timeout=seconds)
     if task.done():
         return task.result()
-    return LearnStatus(is_late=True, failed=StoreDown.__name__ if app.store.is_away else "")
+    return LearnStatus(is_late=True, failed=StoreDown.__name__ if app.store.is_database_down else "")
 
 
 def message_id(said: SourceText) -> UUID:
@@ -174,7 +174,7 @@ def _build_scope(ctx: RequestContext) -> Scope:
     return Scope(space=ctx.space, agent=ctx.agent, session=shorten_session_id(ctx.session.id))
 
 
-def _note_model(app: App, ctx: RequestContext) -> None:
+def _record_client_model(app: App, ctx: RequestContext) -> None:
     """Note which model this client uses: where settings say `auto`, it also reads and judges for us."""
     protocol = ctx.chat.kind.protocol
     if protocol in PROVIDERS:

@@ -14,7 +14,7 @@ from uuid import UUID
 from festinger.ids import NO_SESSION, Cause, Origin, Scope
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of, uuid_array
+from festinger.store.queries import format_uuid_array, load_queries
 
 DAMPING = (1.0, 0.3, 0.1)
 """What remains at a partner, one step beyond it, and two."""
@@ -40,7 +40,7 @@ def find_associations(
     found: dict[UUID, AssociationPath] = {}
     here = {seed: AssociationPath(score=score, way=()) for seed, score in seeds.items()}
     for damping in DAMPING[: hops + 1]:
-        here = _one_step(here, links, top=top)
+        here = _spread_one_step(here, links, top=top)
         for memory, reached in here.items():
             damped = AssociationPath(score=damping * reached.score, way=reached.way)
             if memory not in seeds and (memory not in found or damped.score > found[memory].score):
@@ -48,7 +48,7 @@ def find_associations(
     return found
 
 
-def _one_step(here: Mapping[UUID, AssociationPath], links: Links, *, top: int) -> dict[UUID, AssociationPath]:
+def _spread_one_step(here: Mapping[UUID, AssociationPath], links: Links, *, top: int) -> dict[UUID, AssociationPath]:
     """Return the best path to each memory one step further, undamped."""
     there: dict[UUID, AssociationPath] = {}
     for memory in sorted(here):
@@ -65,7 +65,7 @@ def top_associations(found: Mapping[UUID, AssociationPath], *, most: int = MOST_
     return set(sorted(found, key=lambda memory: (-found[memory].score, memory))[:most])
 
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 BEHIND = 4
 """Ranks behind a memory with which it is paired."""
@@ -112,8 +112,8 @@ async def record_co_access(
     rows = await transaction.all(
         Q["keep_company"],
         space=scope.space,
-        one=uuid_array([pair[0] for pair in pairs]),
-        other=uuid_array([pair[1] for pair in pairs]),
+        one=format_uuid_array([pair[0] for pair in pairs]),
+        other=format_uuid_array([pair[1] for pair in pairs]),
         together=[1] * len(within) + [0] * len(after),
         at=now,
         cause=cause_key(scope.cause(Origin.SYSTEM, now)),
@@ -146,7 +146,7 @@ async def _prune_weak_links(
     await transaction.run(
         Q["let_the_weakest_go"],
         space=scope.space,
-        memories=uuid_array(memories),
+        memories=format_uuid_array(memories),
         partners=settings.partners,
         full=settings.co_access_full,
         half_life=settings.co_access_half_life_days,

@@ -114,7 +114,7 @@ def rarest_terms(terms: Sequence[str], statistics: TermStatistics, *, most: int 
     return sorted(terms, key=lambda term: (statistics.df.get(term, 0), term))[:most]
 
 
-def pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
+def build_pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
     """Build the word-index query for the texts to score closely; empty for none.
 
     It takes the texts with one of the rarest words until about `pool` are found; of the words that are then
@@ -132,7 +132,7 @@ def pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -
             break
         alone.append(term)
         room -= expected
-    pairs = _pair_queries(ranked[len(alone) :][:MOST_PAIRED], statistics, room=max(room, pool / 2))
+    pairs = _build_pair_queries(ranked[len(alone) :][:MOST_PAIRED], statistics, room=max(room, pool / 2))
     parts = [*map(quote_term, alone), *pairs]
     return " | ".join(parts) if parts else " & ".join(map(quote_term, ranked))
 
@@ -143,7 +143,7 @@ def quote_term(term: str) -> str:
     return f"'{escaped}'"
 
 
-def _pair_queries(terms: Sequence[str], statistics: TermStatistics, *, room: float) -> list[str]:
+def _build_pair_queries(terms: Sequence[str], statistics: TermStatistics, *, room: float) -> list[str]:
     found: list[tuple[float, str]] = []
     for place, one in enumerate(terms):
         for other in terms[place + 1 :]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from festinger.memory.confidence import Weight, decay_weight
 from festinger.retrieval.bm25 import TermMatches, build_term_matches
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 
 DAY_SECONDS = 86_400.0
 LN_2 = 0.693

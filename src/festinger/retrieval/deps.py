@@ -15,7 +15,7 @@ from festinger.embedding.reranker import Reranker
 from festinger.events.outbox import Outbox
 from festinger.ids import AgentId, NewId, Scope, SpaceId
 from festinger.memory.deps import MemoryDeps
-from festinger.settings.beliefs import OutcomesSettings, RetrievalSettings
+from festinger.settings.memory_sections import OutcomesSettings, RetrievalSettings
 from festinger.store.pool import Store, Transaction
 from festinger.store.vectors import READ_WHOLE_BELOW
 

@@ -17,10 +17,10 @@ from festinger.ids import SpaceId
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.search import usable_embedder
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.vectors import to_halfvec
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 HEARD = "outcome_recorded"
 REWARDS: Mapping[str, float] = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "contradicted": -1.0}
@@ -28,7 +28,7 @@ REWARDS: Mapping[str, float] = {"acted": 1.0, "used": 0.3, "dismissed": -0.3, "c
 EMBEDDED_AT_ONCE = 100
 
 
-async def note_outcome(transaction: Transaction, event: Event) -> int:
+async def record_cue_outcomes(transaction: Transaction, event: Event) -> int:
     """Event subscriber: record what a memory's outcomes say about the questions for which it was recalled."""
     if event.payload["outcome"] not in REWARDS:
         return 0

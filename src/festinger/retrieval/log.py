@@ -29,8 +29,8 @@ from festinger.retrieval.query import RecallQuery, cue_hash
 from festinger.retrieval.rank import RecallHit
 from festinger.retrieval.result import RecallResult
 from festinger.retrieval.score import EvidenceThreshold
-from festinger.settings.beliefs import RetrievalSettings
-from festinger.store.queries import queries_of
+from festinger.settings.memory_sections import RetrievalSettings
+from festinger.store.queries import load_queries
 
 DIGITS = 6
 _WORD = re.compile(r"\w+")
@@ -83,7 +83,7 @@ def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThres
     each = hit.candidate
     by = []
     if terms:
-        by.append("shares " + ", ".join(f"`{_whole_word(term, each.content)}`" for term in terms[:5]))
+        by.append("shares " + ", ".join(f"`{_find_word_of_stem(term, each.content)}`" for term in terms[:5]))
     if hit.called:
         by.append("is called " + ", ".join(f"`{name}`" for name in hit.called[:5]))
     if each.cosine is not None:
@@ -98,7 +98,7 @@ def explanation_sentence(hit: RecallHit, terms: list[str], *, bar: EvidenceThres
     return f"{what} by a {each.origin} on {each.happened.date().isoformat()}; it {reasons}; the evidence is {enough}."
 
 
-def _whole_word(stem: str, text: str) -> str:
+def _find_word_of_stem(stem: str, text: str) -> str:
     """The word of a text that a stem stands for: the stem alone reads like a typing error."""
     words = (word for word in _WORD.findall(text.lower()) if word.startswith(stem[: max(3, len(stem) - 1)]))
     return next(words, stem)
@@ -110,7 +110,7 @@ def _rounded(number: float | None) -> float | None:
 
 log = structlog.get_logger(room="retrieval")
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 NEXT = 10
 """Hits recorded although they were not shown."""

@@ -17,9 +17,9 @@ from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import update_word_counts
 from festinger.retrieval.index.turns import unindex_redacted_turns
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 
 _ERASING = ("forget_recalls", "forget_hits", "forget_parts")
@@ -33,7 +33,7 @@ async def erase_recall_data(transaction: Transaction, space: SpaceId, memories: 
     await _update_counts(transaction, space, [*((MEMORY, ref) for ref in memories), *((TURN, ref) for ref in turns)])
 
 
-async def forget_old_turns(deps: RetrievalDeps, space: SpaceId) -> int:
+async def unindex_expired_turns(deps: RetrievalDeps, space: SpaceId) -> int:
     """Erase the words of turns past their retention; returns how many turns."""
     async with deps.store.transaction() as transaction:
         rows = await transaction.all(Q["unindex_old_turns"], space=space)
@@ -69,7 +69,7 @@ async def check_word_counts(deps: RetrievalDeps, spaces: Sequence[SpaceId]) -> C
     return ok_check("retrieval.words", f"The counts of words agree with the texts{later}.")
 
 
-async def measure_dormant(deps: RetrievalDeps, spaces: Iterable[SpaceId]) -> None:
+async def update_dormant_gauge(deps: RetrievalDeps, spaces: Iterable[SpaceId]) -> None:
     """Set the gauge of dormant memories."""
     DORMANT.set(sum([await count_dormant(deps, space) for space in spaces]))
 

@@ -23,9 +23,9 @@ from festinger.memory.changes import LONGEST_CHAIN
 from festinger.records import row_mapper
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.result import RecallItem
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ NEARNESS, OFFSET = 4.0, -1.0
 """Weight of the cosine of note and message beside the model's logit; from messages of held-out people."""
 NOT_NEAR = 0.06
 """Cosine assumed for notes that the search did not bring: that of two texts about different things."""
-FIRST, FIRST_IF_PERSONAL = -0.75, -2.5
+FIRST, FIRST_IF_PERSONAL = -1.0, -2.9
 """Weighted logit at which the best note is shown; lower where people speak of themselves, which they hardly
 ever do without needing a note."""
 FURTHER, BEHIND = -0.5, 2.0
@@ -90,27 +90,27 @@ question, the nearest nine beside a long message."""
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
-class PairLogits(Protocol):
+class PairScoringModel(Protocol):
     """A model that reads a note together with a message."""
 
     async def logits(self, texts: Sequence[str]) -> list[float]: ...
 
 
-class NoteReader:
+class NoteScorer:
     """Scores notes beside a message, and remembers which ones hold for every message."""
 
-    def __init__(self, model: PairLogits) -> None:
+    def __init__(self, model: PairScoringModel) -> None:
         self._model = model
         self._is_general: LRUCache[str, bool] = LRUCache(KNOWN_NOTES)
 
     async def score(self, message: str, notes: Sequence[RecallItem | CurrentMemory]) -> list[float]:
         logits = await self._model.logits([pair_text(note.text, message) for note in notes])
         return [
-            combine_logits(logit, note.cosine if isinstance(note, RecallItem) else None)
+            add_cosine_to_logit(logit, note.cosine if isinstance(note, RecallItem) else None)
             for logit, note in zip(logits, notes, strict=True)
         ]
 
-    async def find_general(self, notes: Sequence[CurrentMemory]) -> list[CurrentMemory]:
+    async def find_always_applicable(self, notes: Sequence[CurrentMemory]) -> list[CurrentMemory]:
         """The first of the notes that hold for every message; a few new ones are probed each time."""
         for note in [each for each in notes if each.text not in self._is_general][:MOST_PROBED]:
             logits = await self._model.logits([pair_text(note.text, probe) for probe in PROBES])
@@ -127,18 +127,20 @@ def pair_text(note: str, message: str) -> str:
     return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
 
 
-def limit_reading(notes: Sequence[RecallItem | CurrentMemory], message: str) -> Sequence[RecallItem | CurrentMemory]:
+def limit_notes_by_length(
+    notes: Sequence[RecallItem | CurrentMemory], message: str
+) -> Sequence[RecallItem | CurrentMemory]:
     """Return the first notes, as many as may be read beside a message."""
     lengths = accumulate(len(pair_text(note.text, message)) for note in notes)
     return notes[: sum(length <= READ_CHARS for length in lengths)]
 
 
-def combine_logits(logit: float, cosine: float | None) -> float:
+def add_cosine_to_logit(logit: float, cosine: float | None) -> float:
     """Combine the model's logit and the cosine, which make different mistakes, into one logit."""
     return logit + NEARNESS * (NOT_NEAR if cosine is None else cosine) + OFFSET
 
 
-def select_notes(scores: Sequence[float], message: str, *, most: int) -> list[int]:
+def select_note_indexes(scores: Sequence[float], message: str, *, most: int) -> list[int]:
     """Return the indexes of the notes to show, best first."""
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
     first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST

@@ -35,7 +35,7 @@ CUE_CUT = "cue_cut"
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Include(StrEnum):
+class IncludableStatus(StrEnum):
     SUPERSEDED = "superseded"
     ARCHIVED = "archived"
     HELD = "held"
@@ -56,7 +56,7 @@ class RecallQuery:
     subject: str | None = None
     tags: tuple[str, ...] = ()
     origins: tuple[Origin, ...] | None = None
-    include: tuple[Include, ...] = ()
+    include: tuple[IncludableStatus, ...] = ()
     exclude: tuple[UUID, ...] = ()
     tokens: int | None = None
     strict: bool = False
@@ -80,7 +80,7 @@ class RecallQuery:
         return is_asked and not (self.subject or self.tags or self.valid_at)
 
     @property
-    def narrows(self) -> bool:
+    def has_filters(self) -> bool:
         """Whether it may exclude most candidates."""
         named = (self.kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
         return bool(self.tags) or any(each is not None for each in named)
@@ -96,7 +96,7 @@ class RecallQuery:
     @property
     def statuses(self) -> list[str]:
         """Allowed memory statuses; for a moment in the past, any current status."""
-        wanted = {Status.ACTIVE, *(Status(each.value) for each in self.include if each is not Include.DORMANT)}
+        wanted = {Status.ACTIVE, *(Status(each.value) for each in self.include if each is not IncludableStatus.DORMANT)}
         if self.as_of is not None:
             wanted |= {Status.SUPERSEDED, Status.ARCHIVED, Status.HELD, Status.MERGED}
         if self.valid_at is not None:
@@ -163,7 +163,7 @@ def parse_recall_query(cue: str, *, now: datetime, **wanted: Any) -> RecallQuery
         subject=subject_key(raw.subject),
         tags=tuple(raw.tags),
         origins=_parse_origins(raw.origins),
-        include=tuple(_parse_choice("include", each, Include) for each in raw.include),
+        include=tuple(_parse_choice("include", each, IncludableStatus) for each in raw.include),
         exclude=tuple(raw.exclude),
         active=tuple(raw.active),
         degraded=(CUE_CUT,) if len(cue) > LONGEST_CUE else (),
@@ -224,17 +224,17 @@ _TIMES = frozenset(
 LISTS = Path(__file__).parent / "lists"
 
 
-def compile_phrases(name: str) -> re.Pattern[str]:
+def load_phrase_pattern(name: str) -> re.Pattern[str]:
     """Compile the phrases of one list into a pattern that matches them as whole words."""
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     wanted = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, wanted))})\b", re.IGNORECASE)
 
 
-_OWN_WORDS = compile_phrases("own_words")
-_PAST = compile_phrases("past")
-_SUMMARY = compile_phrases("summary")
-_ORDER = compile_phrases("order")
+_OWN_WORDS = load_phrase_pattern("own_words")
+_PAST = load_phrase_pattern("past")
+_SUMMARY = load_phrase_pattern("summary")
+_ORDER = load_phrase_pattern("order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

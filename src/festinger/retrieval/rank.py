@@ -25,7 +25,7 @@ better."""
 _AMOUNT = re.compile(r"\d(?:[\d,.:]*\d)?")
 
 
-def is_restatement(one: RecallCandidate, other: RecallCandidate, *, worth: Callable[[str], float]) -> bool:
+def differs_only_in_numbers(one: RecallCandidate, other: RecallCandidate, *, worth: Callable[[str], float]) -> bool:
     """Whether both say the same with different numbers; `worth` is how much a word of the cue says."""
     mine, yours = one.held.inside, other.held.inside
     shared = sum(map(worth, sorted(mine & yours)))
@@ -143,7 +143,7 @@ def _is_same_topic(
     if one.type != other.type or one.speaker != other.speaker:
         return False
     if not one.is_memory:
-        return is_restatement(one, other, worth=worth)
+        return differs_only_in_numbers(one, other, worth=worth)
     near = vector_similarity(one, other)
     return near is not None and bar is not None and near >= bar
 
@@ -237,7 +237,7 @@ def prefer_verbatim(hits: Sequence[RecallHit]) -> list[RecallHit]:
     return [kept[place] for place in sorted(kept)]
 
 
-def drop_sources(hits: Sequence[RecallHit]) -> list[RecallHit]:
+def drop_retold_hits(hits: Sequence[RecallHit]) -> list[RecallHit]:
     """Drop turns from which a better hit was learned verbatim, and insights and narratives that a better hit is a source
     of: they would repeat it."""
     sources: set[UUID] = set()

@@ -23,10 +23,10 @@ from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
-from festinger.retrieval.query import MOMENTS, Include, RecallQuery, parse_cue, parse_recall_query
+from festinger.retrieval.query import MOMENTS, IncludableStatus, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
-    drop_sources,
+    drop_retold_hits,
     fold_duplicates,
     prefer_newer,
     prefer_trusted,
@@ -44,8 +44,8 @@ from festinger.retrieval.score import (
     thresholds_from_profile,
 )
 from festinger.retrieval.search import EMBEDDER, describe_missing_vectors, embed_cue, search, usable_embedder
-from festinger.settings.beliefs import RetrievalSettings
-from festinger.store.queries import queries_of
+from festinger.settings.memory_sections import RetrievalSettings
+from festinger.store.queries import load_queries
 
 RERANKER = "reranker"
 PASSAGE = 300
@@ -135,7 +135,7 @@ async def recall(
     )
     ordered = _arrange_hits(hits, asked, settings=settings, thresholds=thresholds)
     ordered, late = await rerank_hits(deps, scope, query, ordered, settings=settings)
-    gated, below = _apply_gate(ordered, query, bar=thresholds.bar, settings=settings)
+    gated, below = _filter_by_evidence(ordered, query, bar=thresholds.bar, settings=settings)
     shown = pack_hits(
         [(hit.candidate.content, hit.candidate.compressed) for hit in gated], tokens=query.tokens, limit=query.limit
     )
@@ -173,14 +173,14 @@ def _arrange_hits(
             ordered, window=settings.newer_first_window, bar=thresholds.cluster, worth=asked.statistics[TURN].idf
         )
     ordered = prefer_trusted(ordered, window=settings.newer_first_window, bar=thresholds.cluster)
-    return drop_sources(prefer_verbatim(fold_duplicates(ordered, bar=thresholds.same)))
+    return drop_retold_hits(prefer_verbatim(fold_duplicates(ordered, bar=thresholds.same)))
 
 
-def _apply_gate(
+def _filter_by_evidence(
     hits: Sequence[RecallHit], query: RecallQuery, *, bar: EvidenceThreshold, settings: RetrievalSettings
 ) -> tuple[list[RecallHit], int]:
     """Return the hits to show, and how many were too weak. Dormant ones come only if nothing else does."""
-    awake = [hit for hit in hits if not hit.is_dormant or Include.DORMANT in query.include]
+    awake = [hit for hit in hits if not hit.is_dormant or IncludableStatus.DORMANT in query.include]
     if query.ungated or not settings.abstain:
         return awake, 0
     for among in (awake, list(hits)):
@@ -231,10 +231,10 @@ def _record_metrics(recalled: RecallResult, query: RecallQuery, door: str) -> No
         RECALL_DEGRADED.labels(what.split()[0]).inc()
 
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 
-async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
+async def rerun_and_compare_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> dict[str, Any]:
     """Return `then`, `now` and what `changed` between them. Raises `NotFound`."""
     kept = await find_recall(deps, space, recall_id)
     scope = Scope(space=space, agent=AgentId(kept["agent"]), session=SessionId(kept["session"]))
@@ -256,7 +256,7 @@ async def rerun_recall(deps: RetrievalDeps, space: SpaceId, recall_id: UUID) -> 
                 "ref": ref,
                 "was": was.get(ref),
                 "is": is_now.get(ref),
-                "because": change_reason(
+                "because": explain_rank_change(
                     states.get(ref), kept, since=kept["at"], elsewhere=_global_difference(deps, space, kept)
                 ),
             }
@@ -275,7 +275,7 @@ def _global_difference(deps: RetrievalDeps, space: SpaceId, kept: Mapping[str, A
     return None
 
 
-def change_reason(
+def explain_rank_change(
     state: Mapping[str, Any] | None, kept: Mapping[str, Any], *, since: str, elsewhere: str | None
 ) -> str:
     """Return the plainest reason why a hit came, went or moved."""

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.records import record_json
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ def pack_hits(hits: Sequence[Texts], *, tokens: int | None, limit: int) -> list[
         for text in (whole, short):
             if text is None:
                 continue
-            cost = 0 if left is None else count_tokens(text)
+            cost = 0 if left is None else estimate_tokens(text)
             if left is None or cost <= left:
                 shown.append((place, text))
                 left = None if left is None else left - cost

@@ -19,7 +19,7 @@ from functools import lru_cache
 from statistics import median
 from uuid import UUID
 
-from festinger.embedding.profiles import EmbedderProfile, Threshold
+from festinger.embedding.profiles import EmbedderProfile, ThresholdName
 from festinger.retrieval.association import AssociationPath
 from festinger.retrieval.bm25 import (
     TermMatches,
@@ -44,7 +44,7 @@ from festinger.retrieval.candidate import (
 )
 from festinger.retrieval.query import ParsedCue, is_time_word
 from festinger.retrieval.rank import RecallHit
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 from festinger.text.hygiene import is_question
 
 LABEL = ":"
@@ -55,7 +55,7 @@ MOST_BEARERS = 5
 _WORD = re.compile(r"[^\W_]+")
 
 
-def tag_names(tags: Iterable[str]) -> list[str]:
+def select_name_tags(tags: Iterable[str]) -> list[str]:
     return [tag for tag in tags if LABEL not in tag and len(normalize_words(tag)) >= SHORTEST]
 
 
@@ -68,10 +68,10 @@ def names_in_text(tags: Sequence[str], words: str) -> tuple[str, ...]:
     """Return the names that occur whole in a text given as `normalize_words`."""
     if not tags:
         return ()
-    return tuple(name for name in tag_names(tags) if f" {normalize_words(name)} " in f" {words} ")
+    return tuple(name for name in select_name_tags(tags) if f" {normalize_words(name)} " in f" {words} ")
 
 
-def find_called_names(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
+def find_mentioned_tags(many: Sequence[Sequence[str]], text: str) -> list[tuple[str, ...]]:
     """Return for each memory, given by its tags, the names by which a text calls it and few others."""
     bearers = Counter(tag for tags in many for tag in tags)
     said = frozenset(names_in_text(tuple(bearers), normalize_words(text)))
@@ -159,7 +159,7 @@ FOR_ASKING = 0.1
 _ASKS = re.compile(r"\?[\s\"'”’)\]]*\Z")
 
 
-def text_breadth(text: str) -> float:
+def log_excess_length(text: str) -> float:
     """Return how much longer a text is than one about a single thing, in e-folds."""
     return math.log(max(len(text) / LONG, 1.0))
 
@@ -168,7 +168,7 @@ def substance_penalty(each: RecallCandidate) -> float:
     """Return the penalty, 0 or less, for a turn that says little."""
     if each.is_memory:
         return 0.0
-    beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + text_breadth(each.content)
+    beyond = math.log(max(SHORT / max(1, len(each.content)), 1.0)) + log_excess_length(each.content)
     leaves_it = each.speaker is not None and _ASKS.search(each.content) is not None
     return -FOR_LENGTH * beyond - (FOR_ASKING if leaves_it else 0.0)
 
@@ -193,14 +193,14 @@ class Thresholds:
 def thresholds_from_profile(profile: EmbedderProfile | None) -> Thresholds:
     if profile is None:
         return Thresholds()
-    reference, abstain = profile.threshold(Threshold.ABSTAIN_REF), profile.threshold(Threshold.ABSTAIN)
+    reference, abstain = profile.threshold(ThresholdName.ABSTAIN_REF), profile.threshold(ThresholdName.ABSTAIN)
     is_measured = reference is not None and abstain is not None
     return Thresholds(
         bar=EvidenceThreshold(threshold=abstain or 0.0, reference=reference) if is_measured else EvidenceThreshold(),
-        same=profile.threshold(Threshold.SAME),
-        cluster=profile.threshold(Threshold.CLUSTER),
-        check=profile.threshold(Threshold.CHECK),
-        dormant=profile.threshold(Threshold.DORMANT),
+        same=profile.threshold(ThresholdName.SAME),
+        cluster=profile.threshold(ThresholdName.CLUSTER),
+        check=profile.threshold(ThresholdName.CHECK),
+        dormant=profile.threshold(ThresholdName.DORMANT),
     )
 
 
@@ -251,7 +251,7 @@ def score_candidates(
     of_strangers = has_only_unknown_names(
         asked.cue.proper, asked.terms, statistics=asked.statistics.values(), candidates=candidates
     )
-    called = find_called_names([each.tags for each in candidates], asked.cue.text)
+    called = find_mentioned_tags([each.tags for each in candidates], asked.cue.text)
     hits = []
     for place, each in enumerate(candidates):
         lessons = matching_outcomes(each.lessons, bar=thresholds.check) if each.lessons else ()
@@ -270,14 +270,14 @@ def score_candidates(
                     thresholds.bar,
                     cosine=each.best,
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
-                    breadth=text_breadth(each.content),
+                    breadth=log_excess_length(each.content),
                     of_strangers=of_strangers,
                     of_a_part=asked.cue.asks_overview,
                 ),
                 called=called[place],
                 prior=prior,
                 ranks=places[place],
-                is_dormant=is_dormant(each, settings) and not can_wake(each, covered, thresholds),
+                is_dormant=is_dormant(each, settings) and not can_wake_dormant(each, covered, thresholds),
                 lessons=tuple(lessons),
                 company=way.score if way else 0.0,
                 hops=tuple(map(str, way.way)) if way else (),
@@ -351,7 +351,7 @@ def is_dormant(each: RecallCandidate, settings: RetrievalSettings) -> bool:
     return may and each.is_memory and each.effective.center < settings.dormant_below
 
 
-def can_wake(each: RecallCandidate, covered: float, thresholds: Thresholds) -> bool:
+def can_wake_dormant(each: RecallCandidate, covered: float, thresholds: Thresholds) -> bool:
     """Whether a cue is strong enough to wake it."""
     is_near = thresholds.dormant is not None and each.best is not None and each.best >= thresholds.dormant
     return is_near or covered >= STRONG_COVERAGE
@@ -404,10 +404,10 @@ def _discount_echo(each: RecallCandidate, asked: Sequence[str], usual: float | N
     return replace(
         each,
         held=TermMatches(counts=counts, length=each.held.length, nearby=each.held.nearby),
-        cosine=_lower_cosine(each.cosine, usual),
-        best=_lower_cosine(each.best, usual),
+        cosine=_cap_cosine(each.cosine, usual),
+        best=_cap_cosine(each.best, usual),
     )
 
 
-def _lower_cosine(cosine: float | None, usual: float | None) -> float | None:
+def _cap_cosine(cosine: float | None, usual: float | None) -> float | None:
     return None if cosine is None or usual is None else min(cosine, usual)

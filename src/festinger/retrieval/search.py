@@ -22,18 +22,18 @@ from festinger.ids import Scope
 from festinger.memory.query import find_believed_ids, find_wordings_at
 from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.association import AssociationPath, find_associations, top_associations
-from festinger.retrieval.bm25 import TermStatistics, pool_query, quote_term, rarest_terms, rrf_score
+from festinger.retrieval.bm25 import TermStatistics, build_pool_query, quote_term, rarest_terms, rrf_score
 from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector, candidates_from_rows
 from festinger.retrieval.deps import CorpusSize, RetrievalDeps
 from festinger.retrieval.query import ParsedCue, RecallQuery, cue_hash
 from festinger.retrieval.score import TIME_ARM, VECTOR_ARM, WORDS_ARM, ScoringContext
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 from festinger.store.connection import DAMAGED, HELD, TOO_SLOW
 from festinger.store.pool import PlanMode, Transaction
-from festinger.store.queries import queries_of, uuid_array
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, bind_model, to_halfvec
+from festinger.store.queries import format_uuid_array, load_queries
+from festinger.store.vectors import READ_WHOLE_BELOW, EmbeddingModelSpec, bind_model, to_halfvec
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 CANDIDATES, FETCH = (replace(Q[name], packed=True) for name in ("candidates", "fetch"))
 EMBEDDER = "embedder"
@@ -44,7 +44,7 @@ MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counte
 """Vector query parts that look at a limited number of vectors."""
 RANKED_FROM = 1_000
 """Fewer memories are read whole with their visibility, since there is nothing to save."""
-NO_MODEL = VectorModel(name="", dims=1)
+NO_MODEL = EmbeddingModelSpec(name="", dims=1)
 """Placeholder where a query names a model and none is searched."""
 LOOKED_AT = 200
 """Vectors that the index keeps in view. Measured among 100,000 distributed like those of texts: it finds .91
@@ -62,7 +62,7 @@ COUNTED_FOR = 30.0
 class CueVector:
     """A cue as a vector of one model."""
 
-    model: VectorModel
+    model: EmbeddingModelSpec
     vector: Vector
 
 
@@ -94,7 +94,7 @@ class CueLookup:
 
 def usable_embedder(embedder: Embedder | None) -> Embedder | None:
     """Return the embedder if its cosines are calibrated."""
-    if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.calibrated:
+    if embedder is None or embedder.name == NO_EMBEDDER or not embedder.profile.is_calibrated:
         return None
     return embedder
 
@@ -107,13 +107,13 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
         [vector] = await embedder.embed([cue.text], EmbeddingPurpose.QUERY)
     except (ProviderDown, ProviderRefused):
         return None
-    model = VectorModel(name=embedder.name, dims=embedder.dimensions)
+    model = EmbeddingModelSpec(name=embedder.name, dims=embedder.dimensions)
     return CueVector(model=model, vector=np.asarray(vector, dtype=np.float32))
 
 
 def is_plain(query: RecallQuery, cue: ParsedCue) -> bool:
     """Whether a search has neither filters nor a time."""
-    return not (query.narrows or query.exclude or cue.phrases or cue.without or cue.span)
+    return not (query.has_filters or query.exclude or cue.phrases or cue.without or cue.span)
 
 
 def choose_plan(query: RecallQuery, cue: ParsedCue, size: CorpusSize | None, *, few: int) -> PlanMode:
@@ -218,7 +218,7 @@ def arm_label(read: CueLookup, probe: CueVector | None) -> str:
 
 def choose_query_parts(query: RecallQuery, read: CueLookup, size: CorpusSize | None, *, few: int) -> frozenset[str]:
     """Choose the parts of `candidates` that a cue needs; without a size, none by meaning."""
-    is_narrowed = query.narrows or read.must is not None
+    is_narrowed = query.has_filters or read.must is not None
 
     def by_meaning(number: int) -> str:
         return "whole" if number <= few else "counted" if is_narrowed else "indexed"
@@ -251,7 +251,7 @@ def _search_parameters(
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
     chosen = rarest_terms(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
-    pools = {source: pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
+    pools = {source: build_pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
     return {
         **query.parameters(),
         "space": scope.space,
@@ -304,8 +304,8 @@ async def fetch_candidates(
             frozenset(part for part, is_needed in needed.items() if is_needed)
         ),
         space=scope.space,
-        memories=uuid_array([ref for number, ref in refs.items() if number not in said]),
-        turns=uuid_array(turns),
+        memories=format_uuid_array([ref for number, ref in refs.items() if number not in said]),
+        turns=format_uuid_array(turns),
         terms=list(read.asked.terms),
         probe=to_halfvec(probe.vector) if probe else None,
         must=read.must,
@@ -346,7 +346,7 @@ async def _filter_believed_rows(
 
 
 async def load_corpus_size(
-    deps: RetrievalDeps, transaction: Transaction, scope: Scope, model: VectorModel
+    deps: RetrievalDeps, transaction: Transaction, scope: Scope, model: EmbeddingModelSpec
 ) -> CorpusSize:
     """Return how much there is to search; cached for a while."""
     key, now = (scope.space, scope.agent, model.name), deps.stopwatch()

@@ -23,8 +23,8 @@ from festinger.errors import StoreDown
 from festinger.events import health
 from festinger.events.outbox import Outbox
 from festinger.ids import Scope, SpaceId
-from festinger.jobs import load
-from festinger.jobs.queue import Jobs, job_migrations
+from festinger.jobs import backpressure
+from festinger.jobs.queue import JobRegistry, load_engine_migrations
 from festinger.jobs.worker import run_workers
 from festinger.llm.client import ModelRouter, ModelRouterDeps
 from festinger.llm.endpoint import Endpoint, ResolveModel
@@ -35,50 +35,50 @@ from festinger.memory.extract.classifier import ClauseEncoder
 from festinger.outcomes import stats as outcomes_tally
 from festinger.proposals import health as proposals_health
 from festinger.retrieval import maintenance as retrieval_health
-from festinger.retrieval.notes import NoteReader
+from festinger.retrieval.notes import NoteScorer
 from festinger.runtime.auth import ROOM as SPACES_ROOM
 from festinger.runtime.auth import Keyring, LoginService, SpaceDirectory
-from festinger.runtime.consolidation import build_nights, register_nights
+from festinger.runtime.consolidation import build_night_deps, register_night_jobs
 from festinger.runtime.environment import SystemServices, home_of, master_key_of
-from festinger.runtime.erasure import register_erasure
-from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping
+from festinger.runtime.erasure import register_erasure_jobs
+from festinger.runtime.jobs import JobBackedOutbox, register_housekeeping_jobs
 from festinger.runtime.lifecycle import END_SECONDS, BackgroundTasks, DeferredWrites, record_start, record_stop
-from festinger.runtime.memory import MemoryService, build_memory, close_sessions, register_memory
+from festinger.runtime.memory import MemoryService, build_memory_service, close_tracked_episodes, register_memory_jobs
 from festinger.runtime.proposals import (
     DecisionService,
     InboxService,
-    build_decisions,
-    build_inbox,
-    register_decisions,
+    build_decision_service,
+    build_inbox_service,
+    register_decision_jobs,
     register_detectors,
-    register_inbox,
-    register_reflection,
+    register_inbox_jobs,
+    register_reflection_jobs,
 )
-from festinger.runtime.providers import LastClientModel, check_embedder_change, open_providers
+from festinger.runtime.providers import LastClientModel, open_providers, queue_missing_embeddings
 from festinger.runtime.retrieval import (
     OutcomesService,
     RecallService,
-    build_outcomes,
-    build_recall,
-    register_outcomes,
-    register_recall,
+    build_outcomes_service,
+    build_recall_service,
+    register_outcome_jobs,
+    register_recall_jobs,
 )
-from festinger.runtime.review.webhook import register_webhook
-from festinger.runtime.world import WorldService, build_world, register_world, start_world_sync
+from festinger.runtime.review.webhook import register_webhook_jobs
+from festinger.runtime.world import WorldService, build_world_service, register_world_jobs, start_world_sync
 from festinger.settings.keys import value_at
 from festinger.settings.live import LiveSettings
 from festinger.settings.master_key import MasterKey, Vault
 from festinger.settings.sources import ConfigTableRow
 from festinger.settings.tree import LlmSettings
 from festinger.store.cache_invalidation import CacheChange, CacheListener
-from festinger.store.embedded.server import embedded_server
-from festinger.store.migration import Migration, migrate, own_migrations
+from festinger.store.embedded.server import open_embedded_server
+from festinger.store.migration import Migration, load_own_migrations, migrate
 from festinger.store.paths import config_directory
 from festinger.store.pool import Store, Transaction, is_in_transaction, open_store
 from festinger.store.repositories.auth import ROOM as KEYS_ROOM
-from festinger.store.repositories.models import StoredCallLedger, model_endpoint
+from festinger.store.repositories.models import StoredCallLedger, load_model_endpoint
 from festinger.store.repositories.spaces import ROOM as SETTINGS_ROOM
-from festinger.store.repositories.spaces import config_rows
+from festinger.store.repositories.spaces import read_config_rows
 from festinger.store.secrets import recover_master_key
 from festinger.text.secrets import remove_secrets
 
@@ -108,7 +108,7 @@ class App:
     vault: Vault
     store: Store
     outbox: Outbox
-    jobs: Jobs
+    jobs: JobRegistry
     listener: CacheListener
     keyring: Keyring
     directory: SpaceDirectory
@@ -130,7 +130,7 @@ class App:
     clause_encoder: ClauseEncoder | None = None
     own_model: LastClientModel = field(default_factory=LastClientModel)
     """The model that clients use, where settings say `auto`."""
-    note_reader: NoteReader | None = None
+    note_reader: NoteScorer | None = None
     agent_tools: Callable[["App", Scope], Sequence[AgentTool]] = lambda _app, _scope: ()
     """The tools that an agent may call beside its own."""
     usual_matters: dict[tuple[str, str], tuple[date, Vector | None]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class App:
 
     def _choose_model(self, purpose: ModelPurpose, caller: ModelCaller) -> tuple[LlmSettings, ResolveModel]:
         async def resolve(row: UUID) -> Endpoint:
-            return await model_endpoint(self.store, row, space=caller.space, vault=self.vault)
+            return await load_model_endpoint(self.store, row, space=caller.space, vault=self.vault)
 
         return self.own_model.applied(self.settings.for_space(caller.space).llm, purpose.value), resolve
 
@@ -175,7 +175,7 @@ class App:
         async with self.reading:
             self.settings.apply_rows(await load_config_rows(self.store))
 
-    async def reread(self) -> None:
+    async def refresh_caches(self) -> None:
         """Refresh this process's settings, spaces and keys, whatever notifications it got."""
         await self.reread_settings()
         await self.directory.reload()
@@ -184,12 +184,12 @@ class App:
     async def measure(self) -> None:
         """Update all gauges."""
         self.store.measure()
-        await load.update_queue_gauges(self.store)
+        await backpressure.update_queue_gauges(self.store)
         await health.update_lag_gauges(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
         await memory_health.update_gauges(self.memory.deps, self.directory.ids())
         await outcomes_tally.update_gauges(self.outcomes.deps, self.directory.ids())
         await proposals_health.update_gauges(self.inbox.deps, self.directory.ids())
-        await retrieval_health.measure_dormant(self.recall.deps, self.directory.ids())
+        await retrieval_health.update_dormant_gauge(self.recall.deps, self.directory.ids())
 
 
 @asynccontextmanager
@@ -201,10 +201,10 @@ async def open_app(
     async with AsyncExitStack() as stack:
         home = home_of(settings)
         key = master_key_of(settings, tools)
-        url = await stack.enter_async_context(open_database(settings, progress=progress))
-        applied = await _migrated(url, settings, start=start, progress=progress)
+        url = await stack.enter_async_context(open_database_url(settings, progress=progress))
+        applied = await _apply_migrations(url, settings, start=start, progress=progress)
         store = await stack.enter_async_context(open_store(url, settings.now.store, door=door))
-        settings.start_with(await load_config_rows(store))
+        settings.apply_rows_at_start(await load_config_rows(store))
         key = await recover_master_key(store, key)
         deliveries = JobBackedOutbox(store, tools, setting=_reader(settings), redact=remove_secrets)
         app = App(
@@ -221,7 +221,7 @@ async def open_app(
             listener=CacheListener(store),
             keyring=Keyring(store, clock=tools.clock),
             directory=SpaceDirectory(store),
-            switchboard=_switchboard(store, settings, tools),
+            switchboard=_build_model_router(store, settings, tools),
             applied=tuple(applied),
         )
         stack.push_async_callback(app.switchboard.close)
@@ -229,13 +229,13 @@ async def open_app(
         stack.push_async_callback(app.afterwards.finish)
         run = await record_start(app, [migration.name for migration in all_migrations()])
         stack.push_async_callback(record_stop, app, run)
-        await _keep_true(stack, app)
+        await _start_cache_sync(stack, app)
         await start_world_sync(stack, app, app.world)
-        stack.push_async_callback(close_sessions, app.memory)
+        stack.push_async_callback(close_tracked_episodes, app.memory)
         if start.providers:
             await open_providers(stack, app)
         if start.workers:
-            await check_embedder_change(app)
+            await queue_missing_embeddings(app)
             crew = run_workers(
                 app.jobs, roaming=settings.now.jobs.workers, shutdown_seconds=settings.now.server.shutdown_seconds
             )
@@ -246,43 +246,43 @@ async def open_app(
 def _build_services(app: App) -> None:
     """Build each service on those below it, then register jobs and subscribers."""
     app.logins = LoginService(app)
-    app.world = build_world(app)
-    app.memory = build_memory(app)
-    app.outcomes = build_outcomes(app)
-    app.recall = build_recall(app)
-    app.inbox = build_inbox(app)
-    app.deciding = build_decisions(app, app.inbox.deps)
-    app.nights = build_nights(app)
-    register_housekeeping(app)
-    register_world(app, app.world)
-    register_memory(app, app.memory)
-    register_erasure(app)
-    register_outcomes(app, app.outcomes)
-    register_recall(app, app.recall)
-    register_inbox(app, app.inbox)
-    register_decisions(app, app.deciding)
+    app.world = build_world_service(app)
+    app.memory = build_memory_service(app)
+    app.outcomes = build_outcomes_service(app)
+    app.recall = build_recall_service(app)
+    app.inbox = build_inbox_service(app)
+    app.deciding = build_decision_service(app, app.inbox.deps)
+    app.nights = build_night_deps(app)
+    register_housekeeping_jobs(app)
+    register_world_jobs(app, app.world)
+    register_memory_jobs(app, app.memory)
+    register_erasure_jobs(app)
+    register_outcome_jobs(app, app.outcomes)
+    register_recall_jobs(app, app.recall)
+    register_inbox_jobs(app, app.inbox)
+    register_decision_jobs(app, app.deciding)
     register_detectors(app, app.inbox.deps)
-    register_reflection(app, app.inbox.deps)
-    register_webhook(app)
-    register_nights(app, app.nights)
+    register_reflection_jobs(app, app.inbox.deps)
+    register_webhook_jobs(app)
+    register_night_jobs(app, app.nights)
 
 
 @asynccontextmanager
-async def open_database(settings: LiveSettings, *, progress: Progress) -> AsyncIterator[str]:
+async def open_database_url(settings: LiveSettings, *, progress: Progress) -> AsyncIterator[str]:
     """Yield the URL of the database: the configured one, or the embedded server's."""
     if settings.now.database_url is not None:
         yield settings.now.database_url.get_secret_value()
         return
     config = config_directory(person=Path.home())
-    async with embedded_server(home_of(settings), config, settings.now.store, progress=progress) as url:
+    async with open_embedded_server(home_of(settings), config, settings.now.store, progress=progress) as url:
         yield url
 
 
 def all_migrations() -> list[Migration]:
-    return [*own_migrations(), *job_migrations()]
+    return [*load_own_migrations(), *load_engine_migrations()]
 
 
-async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, progress: Progress) -> list[str]:
+async def _apply_migrations(url: str, settings: LiveSettings, *, start: StartOptions, progress: Progress) -> list[str]:
     allowed = settings.now.store.migrate == "auto" if start.migrate is None else start.migrate
     applied = await migrate(url, all_migrations(), allowed=allowed)
     if applied:
@@ -291,14 +291,14 @@ async def _migrated(url: str, settings: LiveSettings, *, start: StartOptions, pr
 
 
 async def load_config_rows(store: Store) -> list[ConfigTableRow]:
-    return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await config_rows(store)]
+    return [ConfigTableRow(space=row.space, key=row.key, value=row.value) for row in await read_config_rows(store)]
 
 
 def _reader(settings: LiveSettings) -> Callable[[str], object]:
     return lambda name: value_at(settings.now, name)
 
 
-def _switchboard(store: Store, settings: LiveSettings, tools: SystemServices) -> ModelRouter:
+def _build_model_router(store: Store, settings: LiveSettings, tools: SystemServices) -> ModelRouter:
     return ModelRouter(
         ModelRouterDeps(
             ledger=StoredCallLedger(store),
@@ -312,7 +312,7 @@ def _switchboard(store: Store, settings: LiveSettings, tools: SystemServices) ->
     )
 
 
-async def _keep_true(stack: AsyncExitStack, app: App) -> None:
+async def _start_cache_sync(stack: AsyncExitStack, app: App) -> None:
     """Follow the changes of other processes."""
 
     async def reload_settings(_change: CacheChange) -> None:
@@ -323,7 +323,7 @@ async def _keep_true(stack: AsyncExitStack, app: App) -> None:
     app.listener.on_change(SPACES_ROOM, app.directory.reload)
     await app.directory.reload()
     app.background.start(app.listener.run())
-    app.background.start(app.keyring.write_uses_for_ever())
+    app.background.start(app.keyring.write_key_uses_forever())
     stack.push_async_callback(_write_last_uses, app)
     stack.push_async_callback(app.background.stop)
 
@@ -332,4 +332,4 @@ async def _write_last_uses(app: App) -> None:
     """Record the latest key uses. If the store is down, nothing is lost but a date."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
-            await app.keyring.write_uses(every=True)
+            await app.keyring.write_key_uses(every=True)

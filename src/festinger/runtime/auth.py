@@ -26,14 +26,14 @@ from festinger.store.repositories.auth import (
     ApiKey,
     LoginSession,
     create_login_link,
-    end_session,
-    find_key,
-    find_session,
-    has_sessions,
+    end_login_session,
+    find_api_key,
+    find_login_session,
+    has_any_login,
     hash_secret,
     is_api_key,
     new_cookie,
-    new_login_link,
+    new_link_token,
     open_session,
     record_key_use,
     redeem_login_link,
@@ -76,7 +76,7 @@ class Keyring:
             self._used[found.id] = found
         return found
 
-    async def write_uses(self, *, every: bool = False) -> int:
+    async def write_key_uses(self, *, every: bool = False) -> int:
         """Record which keys were used, each at most once a minute unless `every`; return how many."""
         now = self._clock()
         due = [key for key in self._used.values() if every or self._is_due(key, now)]
@@ -90,12 +90,12 @@ class Keyring:
             self._written[key.id] = now
         return len(due)
 
-    async def write_uses_for_ever(self) -> None:
+    async def write_key_uses_forever(self) -> None:
         """Record uses while the process lives; while the store is down they wait in memory."""
         while True:
             await asyncio.sleep(WRITE_SECONDS)
             try:
-                await self.write_uses()
+                await self.write_key_uses()
             except StoreDown:
                 continue
 
@@ -117,7 +117,7 @@ class Keyring:
 
     async def _look_up(self, secret: str, digest: bytes) -> ApiKey | None:
         before = self._emptied
-        found = await find_key(self._store, secret, hot=True)
+        found = await find_api_key(self._store, secret, hot=True)
         # A key revoked while it was being read would otherwise stay cached for good.
         if found is not None and before == self._emptied:
             self._known.keep(digest, found)
@@ -160,7 +160,7 @@ class LoginService:
 
     async def invite(self, name: str, *, space: SpaceId = EVERY_SPACE) -> str:
         """Create a one-time link for a person, who will be able to decide."""
-        link, now = new_login_link(self._app.tools.entropy), self._app.tools.clock()
+        link, now = new_link_token(self._app.tools.entropy), self._app.tools.clock()
         until = now + timedelta(minutes=self._app.settings.now.auth.login_link_minutes)
         guest = LoginSession(
             space=space, id=self._app.tools.new_id(), name=name[:100], role=AccessRole.REVIEWER, seen_at=now
@@ -170,14 +170,14 @@ class LoginService:
 
     async def is_first(self) -> bool:
         """Whether nobody ever logged in."""
-        return not await has_sessions(self._app.store)
+        return not await has_any_login(self._app.store)
 
     async def enter(self, secret: str, *, address: str) -> tuple[LoginSession, str]:
         """Open a session for this link or key; return it with its cookie."""
         now = self._app.tools.clock()
         self._tries.check(address, now)
         cookie = new_cookie(self._app.tools.entropy)
-        session = await self._entered(secret.strip(), cookie=cookie, address=address, now=now)
+        session = await self._open_login_session(secret.strip(), cookie=cookie, address=address, now=now)
         if session is None:
             await self._refuse(address, now)
         assert session is not None, "refusing raises"
@@ -186,30 +186,32 @@ class LoginService:
 
     async def find(self, cookie: str) -> LoginSession | None:
         idle = timedelta(hours=self._app.settings.now.auth.session_hours)
-        return await find_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
+        return await find_login_session(self._app.store, cookie, now=self._app.tools.clock(), idle=idle)
 
     async def leave(self, session: LoginSession) -> None:
-        await end_session(self._app.store, session, at=self._app.tools.clock())
+        await end_login_session(self._app.store, session, at=self._app.tools.clock())
 
-    async def _entered(self, secret: str, *, cookie: str, address: str, now: datetime) -> LoginSession | None:
+    async def _open_login_session(
+        self, secret: str, *, cookie: str, address: str, now: datetime
+    ) -> LoginSession | None:
         key = await self._app.keyring.find(secret) if is_api_key(secret) else None
         async with self._app.store.transaction() as transaction:
             if key is None:
                 session = await redeem_login_link(transaction, secret, cookie=cookie, at=now)
             else:
-                session = self._person(key, now)
+                session = self._session_for_key(key, now)
                 await open_session(transaction, session, cookie=cookie, key=key.id)
             if session is not None:
                 await self._app.outbox.emit(
                     transaction,
                     "login",
-                    space=_told_in(session.space),
+                    space=_event_space(session.space),
                     subject=f"login:{session.id}",
                     payload={"reviewer": session.name, "address": address},
                 )
         return session
 
-    def _person(self, key: ApiKey, now: datetime) -> LoginSession:
+    def _session_for_key(self, key: ApiKey, now: datetime) -> LoginSession:
         if key.role in (AccessRole.PROXY, AccessRole.HOOK):
             raise NotAuthorised(f"A key of role `{key.role}` opens no console.")
         return LoginSession(space=key.space, id=self._app.tools.new_id(), name=key.name, role=key.role, seen_at=now)
@@ -230,7 +232,7 @@ class LoginService:
         )
 
 
-def _told_in(space: SpaceId) -> SpaceId:
+def _event_space(space: SpaceId) -> SpaceId:
     return MAIN_SPACE if space == EVERY_SPACE else space
 
 

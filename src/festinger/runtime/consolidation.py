@@ -24,7 +24,7 @@ EACH_TEN_MINUTES = "*/10 * * * *"
 NIGHT_LIMIT = timedelta(minutes=30)
 
 
-def build_nights(app: "App") -> NightDeps:
+def build_night_deps(app: "App") -> NightDeps:
     return NightDeps(
         memory=app.memory.deps,
         retrieval=app.recall.deps,
@@ -35,7 +35,7 @@ def build_nights(app: "App") -> NightDeps:
     )
 
 
-def register_nights(app: "App", deps: NightDeps) -> None:
+def register_night_jobs(app: "App", deps: NightDeps) -> None:
 
     async def consolidate(_run: JobRun) -> None:
         for space in app.directory.ids():

@@ -21,8 +21,8 @@ import structlog
 from festinger.clock import Clock, Stopwatch, system_clock, system_stopwatch
 from festinger.ids import NewId, id_maker
 from festinger.settings.live import LiveSettings
-from festinger.settings.master_key import Entropy, MasterKey, load_master_key, system_entropy
-from festinger.store.paths import Layout, default_home, make_folder, open_private
+from festinger.settings.master_key import Entropy, MasterKey, ensure_master_key, system_entropy
+from festinger.store.paths import HomeLayout, default_home, make_folder, open_private_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,10 @@ def home_of(settings: LiveSettings) -> Path:
 
 def master_key_of(settings: LiveSettings, tools: SystemServices) -> MasterKey:
     """Return the master key of this deployment, created at the first start."""
-    return load_master_key(
+    return ensure_master_key(
         settings.deployment.environment,
         Path(settings.now.secrets.key_file),
-        data=Layout(home=home_of(settings)).data,
+        data=HomeLayout(home=home_of(settings)).data,
         entropy=tools.entropy,
     )
 
@@ -80,7 +80,7 @@ def local_base_url(host: str, port: int) -> str:
 def find_server(home: Path, *, store: str) -> LocalServer | None:
     """Return the server that runs on this home and has this store open, if its process is alive."""
     try:
-        found = LocalServer(**json.loads(Layout(home=home).server.read_bytes()))
+        found = LocalServer(**json.loads(HomeLayout(home=home).server.read_bytes()))
         os.kill(found.pid, 0)
     except (OSError, ValueError, TypeError):
         # Missing, not readable, from another version, or of a process that is gone.
@@ -91,7 +91,7 @@ def find_server(home: Path, *, store: str) -> LocalServer | None:
 @contextmanager
 def announce_server(home: Path, server: LocalServer | None) -> Iterator[None]:
     """Let commands find the server while the block runs. Without the file they open the store themselves."""
-    path = Layout(home=home).server
+    path = HomeLayout(home=home).server
     if server is not None:
         try:
             make_folder(home)
@@ -101,20 +101,20 @@ def announce_server(home: Path, server: LocalServer | None) -> Iterator[None]:
     try:
         yield
     finally:
-        if server is not None and _is_of(path, server):
+        if server is not None and _is_written_by(path, server):
             path.unlink(missing_ok=True)
 
 
 def _write(path: Path, server: LocalServer) -> None:
     beside = path.with_name(f"{path.name}.{server.pid}")
     beside.unlink(missing_ok=True)
-    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
+    with os.fdopen(open_private_file(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w") as file:
         json.dump(asdict(server), file)
     # Renamed, so that nobody reads half of it and an older file's mode does not stay.
     beside.replace(path)
 
 
-def _is_of(path: Path, server: LocalServer) -> bool:
+def _is_written_by(path: Path, server: LocalServer) -> bool:
     """Whether the file is still the one that this server wrote; a second server may have replaced it."""
     try:
         return bool(json.loads(path.read_bytes())["key"] == server.key)

@@ -26,7 +26,7 @@ from festinger.memory.erasure.erase import (
     reword_from_sources,
 )
 from festinger.memory.erasure.repair import RepairMode, RepairReport, TakeBack, repair
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.health import archive_excess
 from festinger.memory.jobs import FORGET_SAID, REEMBED, REMAKE, VACUUM
 from festinger.memory.learn.refusals import prune_refusals
@@ -35,9 +35,9 @@ from festinger.outcomes.surface import forget as forget_outcomes
 from festinger.proposals.erase import forget as forget_proposals
 from festinger.retrieval.maintenance import erase_recall_data as forget_recalls
 from festinger.store.erasure import ErasureLedger, open_erasure_ledger, vacuum
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 from festinger.store.pool import Transaction
-from festinger.store.repositories.request_log import erase_words_in_files
+from festinger.store.repositories.request_log import erase_words_in_spool
 from festinger.text.blocks import ErasurePattern
 from festinger.world.erase import forget_message
 from festinger.world.model import Follow, null_follow
@@ -64,14 +64,14 @@ class ErasureService:
     """Brings this process up to date with what a repair did to the world."""
 
     async def forget(
-        self, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
+        self, space: SpaceId, selector: ErasureSelector, *, reason: str, by: str, dry_run: bool = False
     ) -> ErasureReport:
         return await forget(self.eraser, space, selector, reason=reason, by=by, dry_run=dry_run)
 
     async def repair(
         self,
         space: SpaceId,
-        selector: Selector,
+        selector: ErasureSelector,
         *,
         by: str,
         mode: RepairMode = RepairMode.QUARANTINE,
@@ -82,13 +82,13 @@ class ErasureService:
         return done
 
 
-def ledger_of(app: "App") -> ErasureLedger:
-    return open_erasure_ledger(Layout(home=app.home).forgotten)
+def open_ledger_of_app(app: "App") -> ErasureLedger:
+    return open_erasure_ledger(HomeLayout(home=app.home).forgotten)
 
 
-def build_erasure_check(app: "App") -> IsForgotten:
+def build_is_forgotten(app: "App") -> IsForgotten:
     """Build the port by which learning asks what was forgotten."""
-    return build_forgotten_check(ledger_of(app))
+    return build_forgotten_check(open_ledger_of_app(app))
 
 
 def repairable_services(app: "App") -> dict[str, "WorldService | OutcomesService | InboxService"]:
@@ -108,30 +108,30 @@ def build_reinstate(app: "App") -> GiveBack:
     return give_back
 
 
-def build_erasure(app: "App") -> ErasureService:
+def build_erasure_service(app: "App") -> ErasureService:
     others = {name: room.take_back for name, room in repairable_services(app).items()}
-    folder = Layout(home=app.home).spool
+    folder = HomeLayout(home=app.home).spool
 
     async def outside(cuts: Sequence[ErasurePattern]) -> int:
-        return await asyncio.to_thread(erase_words_in_files, folder, cuts)
+        return await asyncio.to_thread(erase_words_in_spool, folder, cuts)
 
     eraser = ErasureDeps(
         deps=app.memory.deps,
-        ledger=ledger_of(app),
+        ledger=open_ledger_of_app(app),
         rooms=(forget_recalls, forget_outcomes),
-        citing=_citing(app),
+        citing=_build_citation_erasers(app),
         outside=outside,
     )
     return ErasureService(eraser=eraser, others=others, follow=app.world.deps.follow)
 
 
-def _citing(app: "App") -> dict[str, LetGoCited]:
+def _build_citation_erasers(app: "App") -> dict[str, LetGoCited]:
     """Return the open packages that cite memories, turns and episodes."""
     inbox = getattr(app, "inbox", None)
     return {"proposal_sighting": partial(forget_proposals, inbox.deps)} if inbox is not None else {}
 
 
-def register_erasure(app: "App") -> None:
+def register_erasure_jobs(app: "App") -> None:
     """Register the jobs that finish a forgetting and keep the memory clean."""
     deps = app.memory.deps
 

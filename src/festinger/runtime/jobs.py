@@ -15,11 +15,11 @@ from festinger.events.outbox import Outbox, deliver_event, drop_delivery, mark_d
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.jobs.attempt import Redact, Setting
 from festinger.jobs.dead_letters import prune_jobs
-from festinger.jobs.model import JobEnd, JobEnding, JobPriority, JobRun, Queue
-from festinger.jobs.queue import JobRequest, Jobs
+from festinger.jobs.model import EndedJob, JobEndState, JobPriority, JobRun, Queue
+from festinger.jobs.queue import JobRegistry, JobRequest
 from festinger.runtime.environment import SystemServices
-from festinger.store.backup.backup import automatic_backup, read_manifest
-from festinger.store.paths import Layout
+from festinger.store.backup.backup import create_automatic_backup, read_manifest
+from festinger.store.paths import HomeLayout
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.exchanges import prune_sessions
 from festinger.store.repositories.request_log import prune_requests
@@ -40,7 +40,7 @@ QUIET = timedelta(days=30)
 """A session that was quiet this long is not recognized again."""
 
 
-def register_housekeeping(app: "App") -> None:
+def register_housekeeping_jobs(app: "App") -> None:
     """Register the housekeeping jobs: pruning and the automatic backup."""
 
     async def old_events(run: JobRun) -> int:
@@ -57,8 +57,8 @@ def register_housekeeping(app: "App") -> None:
 
     async def backup(_run: JobRun) -> None:
         keep = app.settings.now.store.backup_keep
-        folder = Layout(home=app.home).backups
-        made = await automatic_backup(app.url, folder, keep=keep, clock=app.tools.clock)
+        folder = HomeLayout(home=app.home).backups
+        made = await create_automatic_backup(app.url, folder, keep=keep, clock=app.tools.clock)
         await emit_backup_made(app, made)
 
     app.jobs.register(PRUNE_EVENTS, old_events, queue=Queue.SLEEP, schedule=QUIET_HOUR)
@@ -89,7 +89,7 @@ class JobBackedOutbox:
         self._store = store
         self._clock = tools.clock
         self.outbox = Outbox(clock=tools.clock, new_id=tools.new_id, deliver=self._ask)
-        self.jobs = Jobs(
+        self.jobs = JobRegistry(
             store,
             clock=tools.clock,
             stopwatch=tools.stopwatch,
@@ -115,16 +115,16 @@ class JobBackedOutbox:
     async def _deliver(self, _run: JobRun, *, space: str, event: str, subscriber: str) -> None:
         await deliver_event(self._store, self.outbox, space=space, event=event, subscriber=subscriber)
 
-    async def _ended(self, transaction: Transaction, ending: JobEnding) -> None:
+    async def _ended(self, transaction: Transaction, ending: EndedJob) -> None:
         if ending.name != DELIVER:
-            await self._tell_of(transaction, ending)
-        elif ending.end is JobEnd.DEAD:
+            await self._emit_job_dead(transaction, ending)
+        elif ending.end is JobEndState.DEAD:
             await mark_delivery_dead(transaction, self.outbox, **ending.ids, error=ending.text)
         else:
             await drop_delivery(transaction, **ending.ids, note=ending.text, now=self._clock())
 
-    async def _tell_of(self, transaction: Transaction, ending: JobEnding) -> None:
-        if ending.end is JobEnd.DEAD:
+    async def _emit_job_dead(self, transaction: Transaction, ending: EndedJob) -> None:
+        if ending.end is JobEndState.DEAD:
             await self.outbox.emit(
                 transaction,
                 "job_dead",

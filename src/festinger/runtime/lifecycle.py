@@ -44,9 +44,9 @@ async def record_start(app: "App", migrations: Sequence[str]) -> ProcessRun:
     )
     async with app.store.transaction() as transaction:
         for crashed in await begin_run(transaction, run):
-            await _tell_of_crash(app, transaction, crashed)
+            await _emit_crash(app, transaction, crashed)
         if app.applied:
-            await _tell_of_shape(app, transaction, before=schema_before(app.applied, migrations))
+            await _emit_schema_migrated(app, transaction, before=schema_before(app.applied, migrations))
     return run
 
 
@@ -65,13 +65,13 @@ def schema_before(applied: Sequence[str], migrations: Sequence[str]) -> str | No
     return migrations[first - 1] if first else None
 
 
-async def _tell_of_crash(app: "App", transaction: Transaction, crashed: ProcessRun) -> None:
+async def _emit_crash(app: "App", transaction: Transaction, crashed: ProcessRun) -> None:
     await app.outbox.emit(
         transaction, "process_crashed", space=MAIN_SPACE, subject=f"run:{crashed.id}", payload={"run": str(crashed.id)}
     )
 
 
-async def _tell_of_shape(app: "App", transaction: Transaction, *, before: str | None) -> None:
+async def _emit_schema_migrated(app: "App", transaction: Transaction, *, before: str | None) -> None:
     await app.outbox.emit(
         transaction,
         "schema_migrated",

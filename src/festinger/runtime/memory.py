@@ -26,46 +26,46 @@ from festinger.judge.cascade import CascadeConfig, retry_waiting_pairs
 from festinger.judge.records import JudgeDeps
 from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.check import ROOM, CensorCache
-from festinger.memory.censors.escalation import escalate_censor, is_warning
+from festinger.memory.censors.escalation import escalate_if_due, is_warning_trigger
 from festinger.memory.deps import EffectiveMemorySettings, MemoryCascade, MemoryDeps
-from festinger.memory.episodes.episode import ClosedBy, EpisodeState
+from festinger.memory.episodes.episode import EpisodeCloseReason, EpisodeState
 from festinger.memory.episodes.lessons import (
-    link_decision,
-    request_summary,
+    enqueue_summary_jobs,
+    link_decision_to_episode,
     requeue_unfinished_episodes,
-    summarise,
-    summarise_by_extract,
+    summarize_episode,
+    summarize_episode_by_extract,
 )
 from festinger.memory.episodes.store import (
     append_exchanges,
     close_episode,
     close_stale_episodes,
-    cut_old_turns,
-    page_episodes,
+    erase_old_turn_texts,
+    load_page_of_episodes,
     retention_cutoff,
 )
-from festinger.memory.extract.model_reader import read_turn
+from festinger.memory.extract.model_reader import correct_turn_with_model
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.health import prune_keys
+from festinger.memory.health import prune_idempotency_keys
 from festinger.memory.jobs import EMBED, INDEX, JUDGE, RECHECK, SUM_UP, SUMMARISE
 from festinger.memory.late_judgements import (
     apply_pair_judgement,
     embed_missing_memories,
-    judge_pairs,
-    load_pair,
+    judge_pending_pairs,
+    load_waiting_pair,
     recheck_memory,
     settle_overdue_pairs,
 )
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.outcomes.replay import replay_outcomes
 from festinger.outcomes.stats import outcomes_of
-from festinger.outcomes.surface import recently_surfaced
-from festinger.retrieval.maintenance import forget_old_turns
-from festinger.runtime.erasure import build_erasure_check, build_reinstate
+from festinger.outcomes.surface import load_recently_surfaced
+from festinger.retrieval.maintenance import unindex_expired_turns
+from festinger.runtime.erasure import build_is_forgotten, build_reinstate
 from festinger.runtime.lifecycle import END_SECONDS
 from festinger.store.pool import Transaction
-from festinger.store.repositories.exchanges import clear_old_messages, load_messages
-from festinger.store.vectors import VectorModel, ensure_index
+from festinger.store.repositories.exchanges import clear_old_message_texts, load_messages
+from festinger.store.vectors import EmbeddingModelSpec, ensure_index
 from festinger.text.blocks import BlockMarker, strip_blocks
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ MOST_SESSIONS = 1_000
 WRITING_LIMIT = timedelta(minutes=10)
 
 
-def register_episodes(app: "App", room: "MemoryService") -> None:
+def register_episode_jobs(app: "App", room: "MemoryService") -> None:
     """Register the jobs and subscribers of episodes and censors."""
     _register_episodes(app, room)
     _register_turns(app, room)
-    app.outbox.subscribe("censor_triggered", ESCALATE, partial(escalate_censor, room.deps), wants=is_warning)
+    app.outbox.subscribe("censor_triggered", ESCALATE, partial(escalate_if_due, room.deps), wants=is_warning_trigger)
     app.listener.on_change(ROOM, room.watch.changed)
 
 
@@ -112,15 +112,15 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
 
     async def tie(transaction: Transaction, event: Event) -> None:
         conflict = UUID(event.payload["conflict"])
-        await link_decision(deps, transaction, event, target="conflict", id_=conflict)
+        await link_decision_to_episode(deps, transaction, event, target="conflict", id_=conflict)
 
     async def by_model(_run: JobRun, *, space: str, episode: str) -> None:
         with suppress(NotFound):  # forgotten meanwhile
-            await summarise(deps, SpaceId(space), UUID(episode))
+            await summarize_episode(deps, SpaceId(space), UUID(episode))
 
     async def by_words(_run: JobRun, *, space: str, episode: str) -> None:
         with suppress(NotFound):
-            await summarise_by_extract(deps, SpaceId(space), UUID(episode))
+            await summarize_episode_by_extract(deps, SpaceId(space), UUID(episode))
 
     async def close_idle(_run: JobRun) -> None:
         for space in app.directory.ids():
@@ -130,12 +130,12 @@ def _register_episodes(app: "App", room: "MemoryService") -> None:
     async def cut(_run: JobRun) -> None:
         for space in app.directory.ids():
             if before := retention_cutoff(deps, space):
-                await cut_old_turns(deps, space)
-                await forget_old_turns(app.recall.deps, space)
-                await clear_old_messages(app.store, space, before=before)
+                await erase_old_turn_texts(deps, space)
+                await unindex_expired_turns(app.recall.deps, space)
+                await clear_old_message_texts(app.store, space, before=before)
 
     app.outbox.subscribe("exchange_captured", KEEP, keep, is_first=True, batch=keep_all)
-    app.outbox.subscribe("episode_closed", SUMMARISE, partial(request_summary, deps))
+    app.outbox.subscribe("episode_closed", SUMMARISE, partial(enqueue_summary_jobs, deps))
     app.outbox.subscribe("conflict_decided", TIE, tie, wants=has_session)
     # A model may take minutes; the extract must not wait behind it.
     app.jobs.register(SUMMARISE, by_model, queue=Queue.JUDGE, limit=WRITING_LIMIT)
@@ -173,7 +173,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
     async def learn_now(_run: JobRun, *, space: str, agent: str, session: str, turn: str) -> None:
         scope = Scope(space=SpaceId(space), agent=AgentId(agent), session=SessionId(session))
         found = (await said(scope.space, [turn])).get(turn)
-        if found is not None and room.note_turn(scope.space, found.id):
+        if found is not None and room.claim_turn(scope.space, found.id):
             await learn_turn(deps, scope, found)
 
     async def read_again(
@@ -193,7 +193,7 @@ def _register_turns(app: "App", room: "MemoryService") -> None:
                 continue
             scope = Scope(space=SpaceId(space), agent=AgentId(who), session=SessionId(where))
             try:
-                await read_turn(deps, scope, found[each])
+                await correct_turn_with_model(deps, scope, found[each])
             except Unavailable:
                 await run.report(at, note=f"{len(turns) - at} turns wait for a model")
                 if hours < READ_WITHIN_HOURS:
@@ -218,18 +218,18 @@ def has_session(event: Event) -> bool:
     return bool(event.session)
 
 
-async def close_sessions(room: "MemoryService") -> None:
+async def close_tracked_episodes(room: "MemoryService") -> None:
     """Close the episodes of this process. If the store is down, idle closing does it later."""
     with suppress(StoreDown, TimeoutError):
         async with asyncio.timeout(END_SECONDS):
             for space, session in sorted(room.sessions):
-                await close_session(room, SpaceId(space), session)
+                await close_session_episodes(room, SpaceId(space), session)
 
 
-async def close_session(room: "MemoryService", space: SpaceId, session: str) -> None:
+async def close_session_episodes(room: "MemoryService", space: SpaceId, session: str) -> None:
     """Close the open episodes of a session because the process ends."""
-    for episode in await page_episodes(room.deps, space, session=session, state=EpisodeState.OPEN):
-        await close_episode(room.deps, space, episode.id, by=ClosedBy.SHUTDOWN)
+    for episode in await load_page_of_episodes(room.deps, space, session=session, state=EpisodeState.OPEN):
+        await close_episode(room.deps, space, episode.id, by=EpisodeCloseReason.SHUTDOWN)
 
 
 EMBED_EVERYWHERE = "embed_everywhere"
@@ -260,19 +260,19 @@ class MemoryService:
     turns: LRUCache[tuple[SpaceId, UUID], None] = field(default_factory=lambda: LRUCache(MOST_TURNS))
     """Turns that this process has read statements from, so that none is read twice."""
 
-    def note_turn(self, space: SpaceId, turn: UUID) -> bool:
+    def claim_turn(self, space: SpaceId, turn: UUID) -> bool:
         """Claim a turn for reading; false if it was claimed before."""
         if (space, turn) in self.turns:
             return False
         self.turns[space, turn] = None
         return True
 
-    def forget_turn(self, space: SpaceId, turn: UUID) -> None:
+    def release_turn(self, space: SpaceId, turn: UUID) -> None:
         """Release a turn after reading it failed."""
         self.turns.pop((space, turn), None)
 
 
-def build_judges(app: "App") -> MemoryCascade:
+def build_judge_cascade(app: "App") -> MemoryCascade:
     """Build the judges: rules, and the model that a space chose."""
 
     def judge_terms(space: SpaceId) -> CascadeConfig:
@@ -293,7 +293,7 @@ def build_judges(app: "App") -> MemoryCascade:
     )
 
 
-def build_memory(app: "App") -> MemoryService:
+def build_memory_service(app: "App") -> MemoryService:
 
     def terms(space: SpaceId) -> EffectiveMemorySettings:
         chosen = app.settings.for_space(space)
@@ -308,7 +308,7 @@ def build_memory(app: "App") -> MemoryService:
     def without_ours(text: str) -> str:
         return strip_blocks(text, BlockMarker(label=app.settings.now.proxy.label))
 
-    judges = build_judges(app)
+    judges = build_judge_cascade(app)
     deps = MemoryDeps(
         store=app.store,
         outbox=app.outbox,
@@ -319,28 +319,28 @@ def build_memory(app: "App") -> MemoryService:
         embedder=lambda: app.embedder,
         panel=judges,
         world=app.world.deps,
-        surfaced=lambda scope, turns: recently_surfaced(app.outcomes.deps, scope, turns),
+        surfaced=lambda scope, turns: load_recently_surfaced(app.outcomes.deps, scope, turns),
         outcomes_of=lambda space, memory: outcomes_of(app.outcomes.deps, space, memory),
         give_back=build_reinstate(app),
         replay_outcomes=lambda transaction, space, memory: replay_outcomes(
             app.outcomes.deps, transaction, space, memory
         ),
-        on_read=lambda scope, memories: app.afterwards.write(app.outcomes.note_reads(scope, memories)),
+        on_read=lambda scope, memories: app.afterwards.write(app.outcomes.record_reads_safely(scope, memories)),
         ask=app.request_job,
         without_blocks=without_ours,
         stored=lambda space: app.recall.holdings.stored(space),
         writer=app.model_for(ModelPurpose.WRITE),
         encoder=lambda: app.clause_encoder,
-        is_forgotten=build_erasure_check(app),
+        is_forgotten=build_is_forgotten(app),
     )
     return MemoryService(deps=deps, judges=judges, watch=CensorCache(deps=deps))
 
 
-def register_memory(app: "App", room: MemoryService) -> None:
+def register_memory_jobs(app: "App", room: MemoryService) -> None:
     deps = room.deps
 
     async def judge(_run: JobRun, *, space: str, memory: str) -> None:
-        await judge_pairs(deps, SpaceId(space), UUID(memory))
+        await judge_pending_pairs(deps, SpaceId(space), UUID(memory))
 
     async def look_again(_run: JobRun, *, space: str, memory: str) -> None:
         await recheck_memory(deps, SpaceId(space), UUID(memory))
@@ -356,11 +356,11 @@ def register_memory(app: "App", room: MemoryService) -> None:
             await embed_space(run, space=space)
 
     async def index(_run: JobRun, *, model: str, dims: int) -> None:
-        await ensure_index(app.store, TABLE, VectorModel(name=model, dims=dims), purpose=SEARCHED)
+        await ensure_index(app.store, TABLE, EmbeddingModelSpec(name=model, dims=dims), purpose=SEARCHED)
 
     async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await prune_keys(deps, space)
+            await prune_idempotency_keys(deps, space)
             await settle_overdue_pairs(deps, space)
 
     app.jobs.register(JUDGE, judge, queue=Queue.JUDGE, limit=JUDGING_LIMIT)
@@ -369,11 +369,11 @@ def register_memory(app: "App", room: MemoryService) -> None:
     app.jobs.register(EMBED_EVERYWHERE, embed_everywhere, queue=Queue.SLEEP, schedule=EACH_FIVE_MINUTES)
     app.jobs.register(INDEX, index, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(TEND, tend, queue=Queue.SLEEP, schedule=MEMORY_NIGHTLY)
-    _register_waiting(app, room)
-    register_episodes(app, room)
+    _register_pair_judging(app, room)
+    register_episode_jobs(app, room)
 
 
-def _register_waiting(app: "App", room: MemoryService) -> None:
+def _register_pair_judging(app: "App", room: MemoryService) -> None:
     """Register the judging of waiting pairs: at once in a job, and again when due."""
 
     async def ask_judges(transaction: Transaction, event: Event) -> None:
@@ -382,12 +382,12 @@ def _register_waiting(app: "App", room: MemoryService) -> None:
     async def try_again(_run: JobRun) -> None:
         for space in app.directory.ids():
             settle = partial(apply_pair_judgement, room.deps)
-            await retry_waiting_pairs(room.judges, space, load=partial(load_pair, room.deps), settle=settle)
+            await retry_waiting_pairs(room.judges, space, load=partial(load_waiting_pair, room.deps), settle=settle)
 
-    app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=is_pending)
+    app.outbox.subscribe("fact_learned", JUDGE, ask_judges, wants=needs_judge)
     app.jobs.register(RETRY, try_again, queue=Queue.JUDGE, schedule=EACH_MINUTE, limit=JUDGING_LIMIT)
 
 
-def is_pending(event: Event) -> bool:
+def needs_judge(event: Event) -> bool:
     """Whether what was learned still needs a judge."""
-    return bool(event.payload["action"] == Action.PENDING.value)
+    return bool(event.payload["action"] == LearnAction.PENDING.value)

@@ -23,11 +23,11 @@ from festinger.jobs.model import JobRun, Queue
 from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.censor import CensorAction, is_mostly_wrong
 from festinger.memory.censors.edit import lock_censor
-from festinger.memory.censors.escalation import AUTO, is_warning
+from festinger.memory.censors.escalation import AUTO, is_warning_trigger
 from festinger.memory.changes import find_memories
-from festinger.memory.episodes.lessons import link_decision
+from festinger.memory.episodes.lessons import link_decision_to_episode
 from festinger.memory.erasure.repair import SourceWithdrawalResult
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.proposals.deps import ProposalDeps, ReviewDeps
 from festinger.proposals.detectors import patterns, tool_failure
 from festinger.proposals.detectors.patterns import DetectorFinding, DetectorName, finding_to_suggestion
@@ -35,13 +35,13 @@ from festinger.proposals.erase import reinstate_sightings, withdraw_sightings
 from festinger.proposals.inbox import Sources
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.pairs import PROMOTE
-from festinger.proposals.producers import load_muted_until, load_value_scores
+from festinger.proposals.producers import load_muted_until, load_producer_scores
 from festinger.proposals.promotion import promote
 from festinger.proposals.reflection import REFLECT, ReflectionDeps, enqueue_reflection, reflect
-from festinger.proposals.sightings.intake import COMPARE, record_sighting_in, select_new_suggestions
+from festinger.proposals.sightings.intake import COMPARE, record_sighting_in_transaction, select_new_suggestions
 from festinger.proposals.sightings.recount import Suggestion, detector_producer
-from festinger.proposals.sightings.similarity import compare_meanings
-from festinger.proposals.verdicts.decide import resume_pending_verdicts, verdict_from_event
+from festinger.proposals.sightings.similarity import suggest_similar_pairs
+from festinger.proposals.verdicts.decide import load_verdict_of_event, resume_pending_verdicts
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, reevaluate
 from festinger.runtime.effects.registry import build_effects
 from festinger.runtime.memory import has_session
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 MISFIRES = detector_producer("censor_misfires")
 
 
-async def propose_demotion(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
+async def propose_censor_demotion(deps: ProposalDeps, transaction: Transaction, event: Event) -> None:
     """Propose that a blocking censor that is wrong more often than not only warns. Subscribes to
     `censor_false_positive`."""
     try:
@@ -79,7 +79,7 @@ async def propose_demotion(deps: ProposalDeps, transaction: Transaction, event: 
         target={f"censor:{censor.id}": censor.version},
         evidence={"triggers": [event.payload["trigger"]]},
     )
-    await record_sighting_in(deps, transaction, event.space, said)
+    await record_sighting_in_transaction(deps, transaction, event.space, said)
 
 
 TAKE_UP = "take_up_verdicts"
@@ -96,7 +96,7 @@ class DecisionService:
     sources: Sources
 
 
-def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
+def build_decision_service(app: "App", deps: ProposalDeps) -> DecisionService:
     office = ReviewDeps(
         deps=deps,
         effects=build_effects(app, deps),
@@ -106,7 +106,7 @@ def build_decisions(app: "App", deps: ProposalDeps) -> DecisionService:
     return DecisionService(office=office, sources=build_waiting_sources(app, deps))
 
 
-def register_decisions(app: "App", room: DecisionService) -> None:
+def register_decision_jobs(app: "App", room: DecisionService) -> None:
 
     async def think(_run: JobRun, *, space: str, proposal: str, kind: str) -> None:
         await reevaluate(room.office, SpaceId(space), UUID(proposal), kind=VerdictKind(kind))
@@ -118,12 +118,12 @@ def register_decisions(app: "App", room: DecisionService) -> None:
             await run.report(taken, note="verdicts taken up")
 
     async def tie(transaction: Transaction, event: Event) -> None:
-        verdict = await verdict_from_event(transaction, event.space, event.payload)
+        verdict = await load_verdict_of_event(transaction, event.space, event.payload)
         if verdict is not None:
-            await link_decision(app.memory.deps, transaction, event, target="verdict", id_=verdict.id)
+            await link_decision_to_episode(app.memory.deps, transaction, event, target="verdict", id_=verdict.id)
 
     app.outbox.subscribe("proposal_decided", TIE, tie, wants=has_session)
-    app.outbox.subscribe("censor_false_positive", WEAKEN, partial(propose_demotion, room.office.deps))
+    app.outbox.subscribe("censor_false_positive", WEAKEN, partial(propose_censor_demotion, room.office.deps))
     app.jobs.register(REEVALUATE, think, queue=Queue.JUDGE)
     app.jobs.register(TAKE_UP, take_up_everywhere, schedule=EACH_MINUTE)
 
@@ -160,7 +160,7 @@ class InboxService:
     deps: ProposalDeps
 
     async def take_back(
-        self, transaction: Transaction, space: SpaceId, selector: Selector, bad: Collection[MemoryId]
+        self, transaction: Transaction, space: SpaceId, selector: ErasureSelector, bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
         """Withdraw a source's sightings, within the transaction of the repair."""
         done = await withdraw_sightings(self.deps, transaction, space, selector, bad=bad)
@@ -171,7 +171,7 @@ class InboxService:
         await reinstate_sightings(self.deps, transaction, space, kept)
 
 
-def build_inbox(app: "App") -> InboxService:
+def build_inbox_service(app: "App") -> InboxService:
 
     deps = ProposalDeps(
         store=app.store,
@@ -180,7 +180,7 @@ def build_inbox(app: "App") -> InboxService:
         new_id=app.tools.new_id,
         terms=lambda space: app.settings.for_space(space).proposals,
         ask=app.request_job,
-        values=lambda transaction, space: load_value_scores(deps, transaction, space),
+        values=lambda transaction, space: load_producer_scores(deps, transaction, space),
         muted_until=lambda transaction, space, key: load_muted_until(deps, transaction, space, key),
         judges=app.memory.judges,
         embedder=lambda: app.embedder,
@@ -188,7 +188,7 @@ def build_inbox(app: "App") -> InboxService:
     return InboxService(deps=deps)
 
 
-def register_inbox(app: "App", room: InboxService) -> None:
+def register_inbox_jobs(app: "App", room: InboxService) -> None:
     deps = room.deps
 
     async def promote_everywhere(run: JobRun) -> int:
@@ -199,7 +199,7 @@ def register_inbox(app: "App", room: InboxService) -> None:
         return promoted
 
     async def compare_space(_run: JobRun, *, space: str) -> int:
-        return (await compare_meanings(deps, SpaceId(space))).suggested
+        return (await suggest_similar_pairs(deps, SpaceId(space))).suggested
 
     app.jobs.register(PROMOTE, promote_everywhere, queue=Queue.SLEEP, schedule="proposals.promote_schedule")
     app.jobs.register(COMPARE, compare_space, queue=Queue.JUDGE, limit=COMPARING_LIMIT)
@@ -217,14 +217,16 @@ def register_detectors(app: "App", deps: ProposalDeps) -> None:
     """Subscribe each detector to the events it examines."""
 
     def asks_a_person(event: Event) -> bool:
-        return is_warning(event) and app.settings.for_space(event.space).memory.censor_escalation != AUTO
+        return is_warning_trigger(event) and app.settings.for_space(event.space).memory.censor_escalation != AUTO
 
     listen = _listener(app, deps)
     listen("episode_closed", DetectorName.TOOL_FAILURE, tool_failure.find_tool_failures)
     listen("loop_detected", DetectorName.LOOP, patterns.find_loops)
-    listen("censor_triggered", DetectorName.CENSOR_HITS, patterns.find_censor_hits, asks_a_person)
-    listen("conflict_opened", DetectorName.CONFLICT_CHURN, patterns.find_conflict_churn, patterns.is_edge_conflict)
-    listen("outcome_recorded", DetectorName.MISLEADING, patterns.find_misleading, patterns.is_contradicted)
+    listen("censor_triggered", DetectorName.CENSOR_HITS, patterns.find_censor_to_escalate, asks_a_person)
+    listen("conflict_opened", DetectorName.CONFLICT_CHURN, patterns.find_dimension_to_split, patterns.is_edge_conflict)
+    listen(
+        "outcome_recorded", DetectorName.MISLEADING, patterns.find_misleading_memory, patterns.is_contradiction_event
+    )
     listen("concept_wanted", DetectorName.ZERO_HIT, _unknown)
 
     async def unknown_names(run: JobRun) -> int:
@@ -263,7 +265,7 @@ async def record_findings(
 ) -> int:
     """Record what a detector found and has not reported before; return the number of findings."""
     for each in await select_new_suggestions(transaction, space, [finding_to_suggestion(each) for each in found]):
-        await record_sighting_in(deps, transaction, space, each)
+        await record_sighting_in_transaction(deps, transaction, space, each)
     return len(found)
 
 
@@ -280,7 +282,7 @@ async def _looked_at(deps: ProposalDeps, transaction: Transaction, space: SpaceI
 REFLECTING_LIMIT = timedelta(minutes=10)
 
 
-def register_reflection(app: "App", deps: ProposalDeps) -> None:
+def register_reflection_jobs(app: "App", deps: ProposalDeps) -> None:
     mirror = ReflectionDeps(deps=deps, memory=app.memory.deps, writer=app.model_for(ModelPurpose.WRITE))
 
     async def look_back(_run: JobRun, *, space: str, episode: str) -> int:

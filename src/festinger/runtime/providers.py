@@ -17,7 +17,7 @@ import structlog
 
 from festinger.embedding.embedder import EmbedderOptions
 from festinger.embedding.profiles import FILE as MEASURED_PROFILES
-from festinger.embedding.profiles import installed_profiles
+from festinger.embedding.profiles import load_all_profiles
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.embedding.registry import is_semantic, open_embedder_or_null
 from festinger.embedding.reranker import Reranker, open_reranker
@@ -29,9 +29,9 @@ from festinger.llm.endpoint import AUTO
 from festinger.llm.model import ModelPurpose
 from festinger.memory.extract.classifier import reader_path as statement_reader
 from festinger.memory.jobs import REEMBED
-from festinger.memory.reembed import ReembedProgress, count_by_model, measure_progress
+from festinger.memory.reembed import ReembedProgress, count_memories_by_model, measure_progress
 from festinger.observability.metrics import DEGRADED
-from festinger.retrieval.notes import NoteReader
+from festinger.retrieval.notes import NoteScorer
 from festinger.retrieval.notes import reader_path as note_reader
 from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
@@ -46,7 +46,7 @@ log = structlog.get_logger(room="app")
 
 async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     """Open all that is chosen, to be closed with `stack`."""
-    supplies = build_supplies(app)
+    supplies = build_embedder_options(app)
     chosen = app.settings.now.embedding.model
     app.embedder = await open_embedder_or_null(chosen, supplies)
     stack.push_async_callback(app.embedder.close)
@@ -55,9 +55,9 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     if is_semantic(app.embedder.name):
         app.clause_encoder = await _open_reader(stack, app, statement_reader())
         if (reader := await _open_reader(stack, app, note_reader())) is not None:
-            app.note_reader = NoteReader(reader)
+            app.note_reader = NoteScorer(reader)
         if (reader := await _open_reader(stack, app, relation_reader())) is not None:
-            app.memory.judges.seat_reader(PairReader(reader))
+            app.memory.judges.set_reader(PairReader(reader))
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
@@ -90,7 +90,7 @@ async def _reranker_or_none(app: "App", supplies: EmbedderOptions) -> Reranker |
         return None
 
 
-def build_supplies(app: "App") -> EmbedderOptions:
+def build_embedder_options(app: "App") -> EmbedderOptions:
     """Build the embedder options from the settings and the home."""
     chosen = app.settings.now.embedding
     return EmbedderOptions(
@@ -100,7 +100,7 @@ def build_supplies(app: "App") -> EmbedderOptions:
         batch=chosen.batch,
         timeout_s=chosen.timeout_s,
         models=app.home / "models",
-        profiles=installed_profiles(app.home / MEASURED_PROFILES),
+        profiles=load_all_profiles(app.home / MEASURED_PROFILES),
     )
 
 
@@ -108,7 +108,7 @@ SAME_START = timedelta(minutes=10)
 """Processes that start together count the same; one of them emits the event."""
 
 
-async def check_embedder_change(app: "App") -> None:
+async def queue_missing_embeddings(app: "App") -> None:
     """Count what the current embedder has not embedded, and queue it."""
     for space in app.directory.ids():
         found = await measure_progress(app.memory.deps, space)
@@ -135,10 +135,14 @@ async def request_reembedding(app: "App", space: SpaceId) -> int:
 
 async def _tell(app: "App", space: SpaceId, found: ReembedProgress) -> None:
     present = app.embedder.name if app.embedder else ""
-    others = {name: count for name, count in (await count_by_model(app.memory.deps, space)).items() if name != present}
+    others = {
+        name: count
+        for name, count in (await count_memories_by_model(app.memory.deps, space)).items()
+        if name != present
+    }
     former = max(others, key=lambda name: (others[name], name), default=None)
     async with app.store.transaction() as transaction:
-        await app.outbox.emit_unless_told(
+        await app.outbox.emit_unless_recent(
             transaction,
             "embedder_changed",
             space=space,
@@ -153,7 +157,7 @@ HOSTED = (":cloud", "-cloud")
 """Name suffixes of models that a local server only forwards to a hosted one."""
 
 
-def is_own_model(model: str, address: str) -> bool:
+def is_local_model(model: str, address: str) -> bool:
     """Whether a model runs on this machine or in this network, at no cost but power."""
     return is_private_url(address) and not model.endswith(HOSTED)
 
@@ -166,7 +170,7 @@ class LastClientModel:
     """As `provider:model@address`; empty if none was seen."""
 
     def note(self, *, provider: str, model: str, address: str) -> None:
-        if model and is_own_model(model, address):
+        if model and is_local_model(model, address):
             self.setting = f"{provider}:{model}@{address}"
 
     def applied(self, settings: LlmSettings, purpose: str) -> LlmSettings:

@@ -17,23 +17,23 @@ from festinger.events.catalogue import Event
 from festinger.ids import MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.jobs.model import JobRun, Queue
 from festinger.memory.erasure.repair import SourceWithdrawalResult
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.observability.metrics import OUTCOMES_FAULTS, OUTCOMES_SKIPPED
-from festinger.outcomes.capture import CAPTURED, infer_from_exchange, select_with_notes
+from festinger.outcomes.capture import CAPTURED, infer_and_report_exchange, select_events_with_notes
 from festinger.outcomes.corrections import CORRECT, learn_correction
 from festinger.outcomes.model import OutcomeDeps, Reporter
-from festinger.outcomes.protocol import ObservationProtocol, prune_reads, stage_reads
+from festinger.outcomes.protocol import ObservationProtocol, prune_expired_reads, stage_reads
 from festinger.outcomes.replay import reinstate_outcomes, withdraw_outcomes
-from festinger.outcomes.report import prune_batches
+from festinger.outcomes.report import prune_report_keys
 from festinger.outcomes.surface import MOST_EXPIRED, expire_surfacings, record_surfacings
 from festinger.retrieval.deps import RetrievalConfig, RetrievalDeps
 from festinger.retrieval.index.terms import NonEmptySpaces, count_words_of_changed_texts, recount_words
-from festinger.retrieval.index.turns import count_parts, index_turns
+from festinger.retrieval.index.turns import count_embedded_parts, index_turns
 from festinger.retrieval.lessons import HEARD as OUTCOME
-from festinger.retrieval.lessons import embed_questions, note_outcome
+from festinger.retrieval.lessons import embed_questions, record_cue_outcomes
 from festinger.retrieval.log import prune_recalls
 from festinger.store.pool import Transaction
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, ensure_index
+from festinger.store.vectors import READ_WHOLE_BELOW, EmbeddingModelSpec, ensure_index
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -58,7 +58,7 @@ class RecallService:
     holdings: NonEmptySpaces
 
 
-def build_recall(app: "App") -> RecallService:
+def build_recall_service(app: "App") -> RecallService:
 
     def terms(space: SpaceId) -> RetrievalConfig:
         chosen = app.settings.for_space(space)
@@ -91,7 +91,7 @@ def build_recall(app: "App") -> RecallService:
     return RecallService(deps=deps, holdings=NonEmptySpaces(app.tools.stopwatch))
 
 
-def register_recall(app: "App", room: RecallService) -> None:
+def register_recall_jobs(app: "App", room: RecallService) -> None:
     deps = room.deps
 
     async def count(_run: JobRun) -> None:
@@ -116,16 +116,16 @@ def register_recall(app: "App", room: RecallService) -> None:
     app.jobs.register(RECOUNT_WORDS, count_anew, queue=Queue.INDEX, limit=timedelta(hours=6))
     app.jobs.register(INDEX_TURNS, index, queue=Queue.INDEX, schedule=EACH_MINUTE, limit=timedelta(hours=6))
     app.jobs.register(TEND_RECALLS, tend, queue=Queue.SLEEP, schedule=RECALLS_NIGHTLY)
-    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, note_outcome)
+    app.outbox.subscribe(OUTCOME, LEARN_QUESTIONS, record_cue_outcomes)
 
 
 async def _index_vectors(app: "App", room: RecallService) -> None:
     """Ensure the vector index of the current model once a space has enough parts to be searched by it."""
     if (embedder := app.embedder) is None:
         return
-    model, enough = VectorModel(name=embedder.name, dims=embedder.dimensions), READ_WHOLE_BELOW // 2
+    model, enough = EmbeddingModelSpec(name=embedder.name, dims=embedder.dimensions), READ_WHOLE_BELOW // 2
     for space in app.directory.ids():
-        if await count_parts(room.deps, space, model.name, most=enough) >= enough:
+        if await count_embedded_parts(room.deps, space, model.name, most=enough) >= enough:
             await ensure_index(app.store, TURN_TABLE, model, column="embedding")
             return
 
@@ -148,7 +148,7 @@ class OutcomesService:
         """Record that memories were read, within the caller's transaction."""
         return await stage_reads(self.deps, transaction, self._reporter(scope), memories)
 
-    async def note_reads(self, scope: Scope, memories: Sequence[UUID]) -> None:
+    async def record_reads_safely(self, scope: Scope, memories: Sequence[UUID]) -> None:
         """Record reads in a transaction of their own. A failure here fails nobody's read."""
         try:
             async with self.deps.store.transaction() as transaction:
@@ -164,7 +164,7 @@ class OutcomesService:
         await record_surfacings(self.deps, transaction, self._reporter(scope), memories, reason=reason, recall=recall)
 
     async def take_back(
-        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+        self, transaction: Transaction, space: SpaceId, selector: ErasureSelector, _bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
         """Withdraw what a source reported, within the transaction of the repair."""
         done = await withdraw_outcomes(self.deps, transaction, space, selector)
@@ -182,7 +182,7 @@ class OutcomesService:
         return Reporter(scope=scope, name="recall", door="recall", origin=Origin.SYSTEM)
 
 
-def build_outcomes(app: "App") -> OutcomesService:
+def build_outcomes_service(app: "App") -> OutcomesService:
     deps = OutcomeDeps(
         store=app.store,
         outbox=app.outbox,
@@ -195,7 +195,7 @@ def build_outcomes(app: "App") -> OutcomesService:
     return OutcomesService(deps=deps)
 
 
-def register_outcomes(app: "App", room: OutcomesService) -> None:
+def register_outcome_jobs(app: "App", room: OutcomesService) -> None:
     deps = room.deps
 
     async def expire_everywhere(run: JobRun) -> None:
@@ -209,13 +209,13 @@ def register_outcomes(app: "App", room: OutcomesService) -> None:
 
     async def tend(_run: JobRun) -> None:
         for space in app.directory.ids():
-            await prune_reads(deps, space)
-            await prune_batches(deps, space)
+            await prune_expired_reads(deps, space)
+            await prune_report_keys(deps, space)
 
     async def infer(transaction: Transaction, event: Event) -> None:
         try:
             async with transaction.savepoint():
-                await infer_from_exchange(deps, transaction, event)
+                await infer_and_report_exchange(deps, transaction, event)
         except (FestingerError, ValueError, KeyError, TypeError) as error:
             # What cannot be read is counted and skipped: the surfacing then expires by itself.
             OUTCOMES_FAULTS.inc()
@@ -224,7 +224,7 @@ def register_outcomes(app: "App", room: OutcomesService) -> None:
                 raise
 
     async def infer_all(transaction: Transaction, events: Sequence[Event]) -> None:
-        for event in await select_with_notes(transaction, events):
+        for event in await select_events_with_notes(transaction, events):
             await infer(transaction, event)
 
     async def correct(_run: JobRun, *, space: str, memory: str, session: str) -> None:

@@ -13,9 +13,9 @@ import structlog
 
 from festinger.events.catalogue import MAX_TEXT
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.settings.keys import find_setting, format_value
+from festinger.settings.keys import find_setting_key, format_value
 from festinger.settings.live import SettingChange, SettingsProblem
-from festinger.settings.sources import Setting, SourceKind, from_row
+from festinger.settings.sources import Setting, SourceKind, sourced_value_from_row
 from festinger.store.pool import Transaction
 from festinger.store.repositories.spaces import ConfigRow, ProcessRun, delete_config, find_pinning_runs, put_config
 
@@ -49,7 +49,7 @@ async def change_setting(
 async def reset_setting(app: "App", name: str, *, by: str, space: SpaceId = EVERY_SPACE) -> Setting:
     """Remove a changed value, so that the next weaker source counts; return the resulting setting."""
     space = _known(app, space)
-    key = app.settings.changeable(name)
+    key = app.settings.require_changeable_key(name)
     async with app.store.transaction() as transaction:
         await erase_setting(app, transaction, key.name, by=by, space=space)
     log.info("setting reset", key=key.name, by=by)
@@ -69,7 +69,7 @@ async def write_setting(
     caller reloads the settings afterwards."""
     row = app.settings.change(name, raw, space=space)
     old = app.settings.loaded(space).setting(row.key).value
-    new = format_value(find_setting(row.key), from_row(row)[1].value)
+    new = format_value(find_setting_key(row.key), sourced_value_from_row(row)[1].value)
     written = ConfigRow(space=space, key=row.key, value=row.value, updated_at=app.tools.clock(), updated_by=by)
     replaced = await put_config(transaction, written)
     await _tell(app, transaction, _payload(key=row.key, old=old, new=new, source=SourceKind.TABLE, by=by))
@@ -80,7 +80,7 @@ async def erase_setting(
     app: "App", transaction: Transaction, name: str, *, by: str, space: SpaceId = EVERY_SPACE
 ) -> None:
     """Delete the row of a setting in the caller's transaction, if there is one."""
-    key = app.settings.changeable(name)
+    key = app.settings.require_changeable_key(name)
     old = app.settings.loaded(space).setting(key.name).value
     if await delete_config(transaction, space=space, key=key.name) is not None:
         # The new value is known only after the rows are reread; the event says that it was reset.
@@ -88,16 +88,16 @@ async def erase_setting(
         await _tell(app, transaction, payload)
 
 
-def record_file_edits(app: "App") -> None:
+def subscribe_to_file_edits(app: "App") -> None:
     """Record every change and refusal that comes from the settings file as an event."""
 
     def changed(changes: tuple[SettingChange, ...]) -> None:
         edits = [change for change in changes if change.source.kind is SourceKind.FILE]
         if edits:
-            app.background.start(_tell_all(app, edits))
+            app.background.start(_emit_file_edits(app, edits))
 
     def refused(problem: SettingsProblem) -> None:
-        app.background.start(_tell_refusal(app, problem))
+        app.background.start(_emit_settings_refusal(app, problem))
 
     app.settings.on_change(changed)
     app.settings.on_refusal(refused)
@@ -107,19 +107,19 @@ def _known(app: "App", space: SpaceId) -> SpaceId:
     return space if space == EVERY_SPACE else app.directory.need(space)
 
 
-async def _tell_all(app: "App", edits: list[SettingChange]) -> None:
+async def _emit_file_edits(app: "App", edits: list[SettingChange]) -> None:
     for edit in edits:
         payload = _payload(key=edit.key, old=edit.old, new=edit.new, source=SourceKind.FILE, by="file")
         # One transaction each, so that two processes that record the same edits cannot deadlock.
         async with app.store.transaction() as transaction:
-            await app.outbox.emit_unless_told(
+            await app.outbox.emit_unless_recent(
                 transaction, CHANGED, space=MAIN_SPACE, subject=f"setting:{edit.key}", payload=payload, within=SAME_EDIT
             )
 
 
-async def _tell_refusal(app: "App", problem: SettingsProblem) -> None:
+async def _emit_settings_refusal(app: "App", problem: SettingsProblem) -> None:
     async with app.store.transaction() as transaction:
-        await app.outbox.emit_unless_told(
+        await app.outbox.emit_unless_recent(
             transaction,
             REFUSED,
             space=MAIN_SPACE,

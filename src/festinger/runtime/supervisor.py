@@ -30,18 +30,18 @@ from festinger.jobs.dead_letters import check_jobs
 from festinger.llm.health import check_models
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
-from festinger.memory.health import check_censors, check_memory
+from festinger.memory.health import check_censor_patterns, check_missing_vectors
 from festinger.memory.learn.refusals import check_refusals
 from festinger.observability.checks import Check, CheckSeverity, failed_check, ok_check, warning_check, worst_severity
-from festinger.outcomes.stats import check_outcomes
+from festinger.outcomes.stats import check_feedback_loop
 from festinger.retrieval.maintenance import check_word_counts
 from festinger.runtime.app import App
 from festinger.runtime.environment import LocalServer, home_of
 from festinger.settings.live import LiveSettings
-from festinger.store.cache_invalidation import check_listening
+from festinger.store.cache_invalidation import check_cache_listener
 from festinger.store.health import check_store
 from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession
-from festinger.world.graph import check_worlds
+from festinger.world.graph import check_world_cache
 
 RECENT_SECONDS = 30.0
 PRIVATE = 0o077
@@ -54,14 +54,14 @@ async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
         *check_settings(app.settings),
         *check_files(app.settings, app.home),
         *await _check_stored(app, now),
-        check_listening(app.listener),
-        check_worlds(app.world.worlds),
+        check_cache_listener(app.listener),
+        check_world_cache(app.world.worlds),
     ]
     if app.embedder is not None:
         checks += await check_embedder(app.embedder, at=now)
-        checks.append(await _reranker(app))
+        checks.append(await _check_app_reranker(app))
     if ask_models:
-        checks += await check_models(await _models(app), app.tools.stopwatch)
+        checks += await check_models(await _open_models(app), app.tools.stopwatch)
     return checks
 
 
@@ -73,10 +73,10 @@ async def _check_stored(app: App, now: datetime) -> list[Check]:
     try:
         spaces = app.directory.ids()
         memory = [
-            await check_memory(app.memory.deps, spaces),
-            await check_censors(app.memory.deps, spaces),
+            await check_missing_vectors(app.memory.deps, spaces),
+            await check_censor_patterns(app.memory.deps, spaces),
             await check_refusals(app.memory.deps, spaces),
-            *await check_outcomes(app.outcomes.deps, spaces, app.settings.now.outcomes),
+            *await check_feedback_loop(app.outcomes.deps, spaces, app.settings.now.outcomes),
             await check_word_counts(app.recall.deps, spaces),
         ]
         return [*store, *await check_jobs(app.jobs.deps), *await check_events(app.store, now=now), *memory]
@@ -112,11 +112,11 @@ def check_files(settings: LiveSettings, home: Path) -> list[Check]:
     checks = [check_disk(settings, home)]
     for name, path in (("files.home", home), ("files.key", Path(settings.now.secrets.key_file).expanduser())):
         if path.exists():
-            checks.append(_private(name, path))
+            checks.append(_check_private(name, path))
     return checks
 
 
-def _private(name: str, path: Path) -> Check:
+def _check_private(name: str, path: Path) -> Check:
     mode = stat.S_IMODE(path.stat().st_mode)
     # The home of root may be traversed by the server's own user, but not read.
     open_to = mode & PRIVATE & ~0o010 if path.is_dir() else mode & PRIVATE
@@ -141,7 +141,7 @@ def check_disk(settings: LiveSettings, home: Path) -> Check:
     return ok_check("files.disk", f"{free} MB are free.", free_mb=free)
 
 
-async def _reranker(app: App) -> Check:
+async def _check_app_reranker(app: App) -> Check:
     if "reranker" not in app.degraded:
         return await check_reranker(app.reranker)
     chosen = app.settings.now.rerank.model
@@ -153,7 +153,7 @@ async def _reranker(app: App) -> Check:
     )
 
 
-async def _models(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
+async def _open_models(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
     """Return the model of each purpose, or the error if a chosen one is unavailable."""
     found: dict[ModelPurpose, Model | FestingerError | None] = {}
     for purpose in ModelPurpose:
@@ -363,7 +363,7 @@ class Supervisor:
                 hint=self.problem.hint,
                 again_in_s=seconds,
             )
-            await self._unless_stopped(self._pause(seconds))
+            await self._wait_unless_stopped(self._pause(seconds))
 
     def stop(self) -> None:
         self._stop.set()
@@ -397,7 +397,7 @@ class Supervisor:
                 # Nobody may be given an app that is closing.
                 self.app = None
 
-    async def _unless_stopped(self, wait: Awaitable[object]) -> None:
+    async def _wait_unless_stopped(self, wait: Awaitable[object]) -> None:
         """Wait, but no longer than until `stop`."""
         waits = [asyncio.ensure_future(wait), asyncio.create_task(self._stop.wait())]
         try:

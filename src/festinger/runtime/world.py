@@ -21,15 +21,15 @@ from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.conflicts import apply_verdict, undo_verdict
 from festinger.memory.erasure.repair import SourceWithdrawalResult
-from festinger.memory.erasure.selector import Selector, find_source_messages
+from festinger.memory.erasure.selector import ErasureSelector, find_source_message_ids
 from festinger.store.pool import Transaction
 from festinger.store.repositories.models import StoredCallLedger
 from festinger.text.vocabulary import is_common
 from festinger.world.conflicts import Conflict, count_pending
 from festinger.world.counts import EncounterBuffer, flush_all_counts
 from festinger.world.decisions import ConflictVerdict
-from festinger.world.erase import forget_withdrawn_triples, tidy_space
-from festinger.world.explain import explain_concept
+from festinger.world.erase import forget_withdrawn_triples, prune_world_data
+from festinger.world.explain import ask_and_write_explanation
 from festinger.world.graph import ROOM, World, WorldCache, world_version
 from festinger.world.learn import write_claims
 from festinger.world.model import REPAIR, WorldDeps
@@ -72,7 +72,7 @@ class WorldService:
             await bootstrap_dimensions(self.deps, space)
 
     async def take_back(
-        self, transaction: Transaction, space: SpaceId, selector: Selector, _bad: Collection[MemoryId]
+        self, transaction: Transaction, space: SpaceId, selector: ErasureSelector, _bad: Collection[MemoryId]
     ) -> SourceWithdrawalResult:
         """Withdraw what a source contributed to the world, within the transaction of the repair."""
         source = selector.source
@@ -80,7 +80,7 @@ class WorldService:
             session=selector.session,
             agent=selector.agent,
             origin=selector.origin,
-            messages=await find_source_messages(transaction, space, source) if source else None,
+            messages=await find_source_message_ids(transaction, space, source) if source else None,
             since=selector.since,
             until=selector.until,
         )
@@ -102,7 +102,7 @@ class WorldService:
         return await flush_all_counts(self.deps, self.encounters, self.worlds.find)
 
 
-def build_world(app: "App") -> WorldService:
+def build_world_service(app: "App") -> WorldService:
     worlds = WorldCache(
         app.store, clock=app.tools.clock, stopwatch=app.tools.stopwatch, settings=app.settings.now.world
     )
@@ -144,16 +144,16 @@ def build_world(app: "App") -> WorldService:
     )
 
 
-def register_world(app: "App", room: WorldService) -> None:
+def register_world_jobs(app: "App", room: WorldService) -> None:
 
     async def write_concept(run: JobRun, *, space: str, concept: int, tries: int) -> int:
-        return await _explain(app, room, run, space=SpaceId(space), concept=concept, tries=tries)
+        return await _explain_within_budget(app, room, run, space=SpaceId(space), concept=concept, tries=tries)
 
     async def write_message(_run: JobRun, *, space: str, message: str) -> int:
         return len(await write_claims(room.deps, SpaceId(space), message))
 
     async def resolve_everywhere(_run: JobRun) -> None:
-        for space in await _disputed(app, room):
+        for space in await _spaces_with_conflicts(app, room):
             with suppress(AlreadyRunning):
                 await request_resolution(app, room, space)
 
@@ -166,7 +166,7 @@ def register_world(app: "App", room: WorldService) -> None:
 
     async def tend_world(run: JobRun) -> None:
         for number, space in enumerate(app.directory.ids()):
-            await tidy_space(room.deps, space)
+            await prune_world_data(room.deps, space)
             await run.report(number + 1, note="spaces tended")
 
     app.jobs.register(WRITE_CONCEPT, write_concept, queue=Queue.JUDGE)
@@ -221,21 +221,23 @@ async def request_resolution(
     return run, await count_pending(room.deps, space)
 
 
-async def _disputed(app: "App", room: WorldService) -> list[SpaceId]:
+async def _spaces_with_conflicts(app: "App", room: WorldService) -> list[SpaceId]:
     return [space for space in app.directory.ids() if await count_pending(room.deps, space)]
 
 
-async def _explain(app: "App", room: WorldService, run: JobRun, *, space: SpaceId, concept: int, tries: int) -> int:
+async def _explain_within_budget(
+    app: "App", room: WorldService, run: JobRun, *, space: SpaceId, concept: int, tries: int
+) -> int:
     model = await app.model(ModelPurpose.WRITE, ModelCaller(space=space, job=run.job))
     now = app.tools.clock()
-    if model is not None and await _is_spent(app, now):
+    if model is not None and await _is_budget_spent(app, now):
         # It waits in the queue, where people see it.
         async with app.store.transaction() as transaction:
             await room.deps.ask_to_write(transaction, space, concept, tries=tries, at=now + HOUR)
         return 0
-    return await explain_concept(room.deps, space, concept, model=model, tries=tries)
+    return await ask_and_write_explanation(room.deps, space, concept, model=model, tries=tries)
 
 
-async def _is_spent(app: "App", now: datetime) -> bool:
+async def _is_budget_spent(app: "App", now: datetime) -> bool:
     tally = await StoredCallLedger(app.store).tally(now - HOUR, ModelPurpose.WRITE)
     return tally.calls >= app.settings.now.world.write_calls_per_hour

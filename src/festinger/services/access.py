@@ -9,10 +9,10 @@ from contextlib import suppress
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, AgentId, SpaceId
 from festinger.runtime.app import App
 from festinger.runtime.auth import ROOM
-from festinger.store.cache_invalidation import bump_version
+from festinger.store.cache_invalidation import bump_cache_version
 from festinger.store.pool import Transaction
-from festinger.store.queries import Query, queries_of
-from festinger.store.repositories.auth import AccessRole, ApiKey, make_key, new_secret, revoke_key
+from festinger.store.queries import Query, load_queries
+from festinger.store.repositories.auth import AccessRole, ApiKey, make_key, new_api_key, revoke_key
 from festinger.store.repositories.spaces import Space, create_space, delete_space, find_space, rename_space
 
 
@@ -23,7 +23,7 @@ async def issue_key(
     # An administrator runs the whole installation: such a key cannot belong to one space.
     whole = space == EVERY_SPACE or role is AccessRole.ADMIN
     owner = EVERY_SPACE if whole else (await find_space(app.store, space)).id
-    secret = new_secret(app.tools.entropy)
+    secret = new_api_key(app.tools.entropy)
     key = ApiKey(
         space=owner,
         id=app.tools.new_id(),
@@ -35,7 +35,9 @@ async def issue_key(
     async with app.store.transaction() as transaction:
         await make_key(transaction, key, secret=secret)
         payload = {"key": str(key.id), "scopes": [role.value], "by": by}
-        await app.outbox.emit(transaction, "key_made", space=_told_in(key), subject=f"key:{key.id}", payload=payload)
+        await app.outbox.emit(
+            transaction, "key_made", space=_event_space(key), subject=f"key:{key.id}", payload=payload
+        )
     return key, secret
 
 
@@ -44,14 +46,16 @@ async def withdraw_key(app: App, key: ApiKey, *, by: str) -> None:
     async with app.store.transaction() as transaction:
         await revoke_key(transaction, space=key.space, key=key.id, at=app.tools.clock())
         payload = {"key": str(key.id), "by": by}
-        await app.outbox.emit(transaction, "key_revoked", space=_told_in(key), subject=f"key:{key.id}", payload=payload)
+        await app.outbox.emit(
+            transaction, "key_revoked", space=_event_space(key), subject=f"key:{key.id}", payload=payload
+        )
 
 
-def _told_in(key: ApiKey) -> SpaceId:
+def _event_space(key: ApiKey) -> SpaceId:
     return MAIN_SPACE if key.space == EVERY_SPACE else key.space
 
 
-ERASERS: tuple[Query, ...] = (queries_of("festinger.events")["erase_space"],)
+ERASERS: tuple[Query, ...] = (load_queries("festinger.events")["erase_space"],)
 """What erases a space in the packages above the store, in order of dependency."""
 
 
@@ -104,4 +108,4 @@ class _RollbackAfterCount(Exception):
 
 async def _count(transaction: Transaction) -> None:
     """Notify every process that the list of spaces has changed."""
-    await bump_version(transaction, space=EVERY_SPACE, room=ROOM)
+    await bump_cache_version(transaction, space=EVERY_SPACE, room=ROOM)

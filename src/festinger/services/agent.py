@@ -10,7 +10,7 @@ from uuid import UUID
 
 from festinger.agent.confidence import describe_confidence
 from festinger.agent.context import HEAVIEST
-from festinger.agent.cycle import AgentCycle, AgentDeps, ChooseModel, HearResult, Notes, load_cycles
+from festinger.agent.cycle import AgentCycle, AgentDeps, ChooseModel, HearResult, RecollectedNotes, load_cycles
 from festinger.agent.goals import list_open, list_settled
 from festinger.agent.idle import load_thoughts
 from festinger.agent.mind import IDENTITY_SECTIONS, Agent, open_agent
@@ -25,14 +25,14 @@ from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.censors.censor import CensorTextKind
 from festinger.memory.censors.check import run_censors
 from festinger.memory.changes import find_memories
-from festinger.memory.episodes.store import list_turns, page_episodes
-from festinger.memory.query import load_heaviest
+from festinger.memory.episodes.store import list_turns, load_page_of_episodes
+from festinger.memory.query import load_brief_sections
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.records import field_values
 from festinger.runtime.app import App
 from festinger.services.recollect import recollect
-from festinger.store.repositories.models import day_costs, lifetime_costs, session_costs
+from festinger.store.repositories.models import last_day_costs, lifetime_costs, session_costs
 from festinger.store.repositories.spaces import load_run_summary
 
 DOOR = "chat"
@@ -62,11 +62,11 @@ async def use_local_model(app: App, space: SpaceId | None = None) -> None:
 
 async def last_chat_session(app: App, scope: Scope) -> SessionId | None:
     """The session of the last chat with an agent."""
-    episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=LOOKED_BACK)
+    episodes = await load_page_of_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=LOOKED_BACK)
     return next((SessionId(each.session_id) for each in episodes if each.session_id.startswith(SESSIONS)), None)
 
 
-async def choose_conversation(app: App, space: SpaceId, agent: AgentId, *, new: bool = False) -> Scope:
+async def choose_chat_scope(app: App, space: SpaceId, agent: AgentId, *, new: bool = False) -> Scope:
     """Choose where to talk with an agent: in the last chat, or in a new one. Without a named model a local one is sought."""
     await use_local_model(app, space)
     scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{app.tools.new_id()}"))
@@ -111,16 +111,16 @@ def reply_json(text: str, cycle: AgentCycle, heard: HearResult) -> dict[str, Any
 async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, Any]:
     """What a mind holds: boundaries, what weighs, goals, the last conversation and cycles, its models and their cost."""
     deps, scope = app.memory.deps, Scope(space=space, agent=agent)
-    heaviest = await load_heaviest(deps, scope, limit=HEAVIEST, known=False)
+    heaviest = await load_brief_sections(deps, scope, limit=HEAVIEST, known=False)
     caller = ModelCaller(space=space, agent=agent)
     spans = {
-        "24 hours": await day_costs(app.store, space=space, now=app.tools.clock()),
+        "24 hours": await last_day_costs(app.store, space=space, now=app.tools.clock()),
         "ever": await lifetime_costs(app.store, space=space),
     }
     weighty = [each for name in IDENTITY_SECTIONS for each in heaviest.get(name, ())]
     return {
         "agent": agent,
-        "models": {purpose.value: await _name_model(app, purpose, caller) for purpose in OWN_PURPOSES},
+        "models": {purpose.value: await _find_model_name(app, purpose, caller) for purpose in OWN_PURPOSES},
         "boundaries": [{"id": each.id, "text": each.content} for each in heaviest.get("boundary", ())],
         "identity": [
             {"id": each.id, "text": each.content, "kind": each.kind, "weight": round(each.weight.center, 3)}
@@ -145,7 +145,7 @@ async def describe_mind(app: App, space: SpaceId, agent: AgentId) -> dict[str, A
     }
 
 
-async def _name_model(app: App, purpose: ModelPurpose, caller: ModelCaller) -> str | None:
+async def _find_model_name(app: App, purpose: ModelPurpose, caller: ModelCaller) -> str | None:
     try:
         model = await app.model(purpose, caller)
     except FestingerError:
@@ -158,7 +158,7 @@ async def load_last_turns(app: App, scope: Scope, *, limit: int) -> list[dict[st
     session = await last_chat_session(app, scope)
     if session is None:
         return []
-    episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)
+    episodes = await load_page_of_episodes(app.memory.deps, scope.space, agent=scope.agent, session=session, limit=1)
     async with app.store.transaction() as transaction:
         turns = [turn for each in episodes for turn in await list_turns(transaction, scope.space, each.id)]
     return [turn.as_json() for turn in turns[-limit:]]
@@ -201,9 +201,9 @@ async def open_mind(
     async def model(purpose: ModelPurpose, here: Scope) -> Model | None:
         return await app.model(purpose, ModelCaller(space=here.space, agent=here.agent, session=here.session))
 
-    async def notes(scope: Scope, text: str, exclude: Collection[UUID]) -> Notes:
+    async def notes(scope: Scope, text: str, exclude: Collection[UUID]) -> RecollectedNotes:
         found = await recollect(app, scope, text, exclude=exclude, door=DOOR)
-        return Notes(text=found.text, ids=found.ids, recall=found.recall, evidence=found.evidence)
+        return RecollectedNotes(text=found.text, ids=found.ids, recall=found.recall, evidence=found.evidence)
 
     async def observe(scope: Scope, recall: UUID, request: str, reply: str) -> None:
         reporter = Reporter(scope=scope, name=DOOR, door=DOOR, how=ReportSource.INFERRED, origin=Origin.MODEL)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from festinger.text.blocks import CLOSE, OPEN
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 NOTE_CHARS = 300
 READ_CHARS = 4 * NOTE_CHARS
@@ -80,14 +80,14 @@ class ContextBlock:
     @cached_property
     def tokens(self) -> int:
         """Approximate number of tokens."""
-        return count_tokens(self.text)
+        return estimate_tokens(self.text)
 
     @property
     def notes(self) -> tuple[NoteRef, ...]:
         return tuple(note for line in self.lines for note in line.notes)
 
 
-def graph_line(text: str, notes: Iterable[NoteRef] = ()) -> ContextLine:
+def build_world_line(text: str, notes: Iterable[NoteRef] = ()) -> ContextLine:
     """A line about the world, or about a name that it does not know."""
     return ContextLine(text=sanitize_line(text).rstrip(), notes=tuple(notes))
 
@@ -110,11 +110,11 @@ def build_block(
 ) -> ContextBlock | None:
     """Build a block of these lines, in order; `None` if there are none."""
     lines = tuple(line for line in (*graph, *notes, *unknown) if line.text.strip())
-    return ContextBlock(label=format_label(label), lines=lines) if lines else None
+    return ContextBlock(label=sanitize_label(label), lines=lines) if lines else None
 
 
 @lru_cache(maxsize=16)
-def format_label(label: str) -> str:
+def sanitize_label(label: str) -> str:
     return sanitize_line(label).strip()
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from festinger.errors import BadInput
 from festinger.ids import Origin, Scope
-from festinger.memory.censors.edit import page_censors
-from festinger.memory.episodes.store import page_episodes
+from festinger.memory.censors.edit import load_page_of_censors
+from festinger.memory.episodes.store import load_page_of_episodes
 from festinger.memory.model import Memory
-from festinger.memory.query import load_heaviest
+from festinger.memory.query import load_brief_sections
 from festinger.records import record_json
 from festinger.runtime.app import App
 from festinger.services.block import NoteRef, build_block, fit_block, note_line
@@ -81,16 +81,16 @@ async def brief(app: App, scope: Scope, topic: str | None = None, *, tokens: int
 async def _load_notes(app: App, scope: Scope, topic: str | None) -> list[BriefNote]:
     notes = [
         _note(section, memory.id, memory.content, memory.event_time or memory.created_at, memory.origin)
-        for section, memories in (await load_heaviest(app.memory.deps, scope, topic, limit=PER_SECTION)).items()
+        for section, memories in (await load_brief_sections(app.memory.deps, scope, topic, limit=PER_SECTION)).items()
         for memory in memories
     ]
     notes += [
         _note("boundary", censor.id, censor.reason, censor.created_at, censor.origin)
-        for censor in await page_censors(app.memory.deps, scope.space, active=True, limit=PER_SECTION)
+        for censor in await load_page_of_censors(app.memory.deps, scope.space, active=True, limit=PER_SECTION)
         if censor.agent_id in (None, scope.agent) and _is_about(topic, censor.reason)
     ]
     notes += [note async for note in _load_disputed(app, scope, topic)]
-    episodes = await page_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=SEARCHED)
+    episodes = await load_page_of_episodes(app.memory.deps, scope.space, agent=scope.agent, limit=SEARCHED)
     said = {note.text.casefold() for note in notes}
     told = (
         each for each in episodes if not each.evaluation and _is_about(topic, each.title, each.summary, *each.topics)

@@ -23,16 +23,18 @@ Sees = Callable[[Memory], bool]
 """Whether a caller may see a memory."""
 
 
-def can_see_all(_memory: Memory) -> bool:
+def allow_every_memory(_memory: Memory) -> bool:
     return True
 
 
-async def conflict_json(app: App, space: SpaceId, conflict: Conflict, *, sees: Sees = can_see_all) -> dict[str, Any]:
+async def conflict_json(
+    app: App, space: SpaceId, conflict: Conflict, *, sees: Sees = allow_every_memory
+) -> dict[str, Any]:
     """Render a conflict as every interface shows it."""
     shown = await edge_conflict_json(app.world.deps, space, conflict)
     if conflict.about != "memory":
         return shown
-    found = await _sides(app, space, [conflict.old_memory, conflict.new_memory])
+    found = await _load_sides(app, space, [conflict.old_memory, conflict.new_memory])
     old, new = (found.get(each) if each else None for each in (conflict.old_memory, conflict.new_memory))
     named = new[0] if new else old[0] if old else None
     is_seen = named is not None and sees(named)
@@ -44,7 +46,7 @@ async def conflict_json(app: App, space: SpaceId, conflict: Conflict, *, sees: S
     }
 
 
-async def _sides(
+async def _load_sides(
     app: App, space: SpaceId, memories: Sequence[UUID | None]
 ) -> dict[UUID, tuple[Memory, tuple[MemorySighting, ...]]]:
     wanted = [each for each in memories if each is not None]

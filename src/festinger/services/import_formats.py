@@ -38,7 +38,7 @@ def read_file(path: Path) -> str:
         raise BadInput(f"`{path}` cannot be read as text.") from error
 
 
-def find_markdown(path: Path) -> list[Path]:
+def find_markdown_files(path: Path) -> list[Path]:
     """Return the file, or the notes of a folder; what a program hides in a folder is left out."""
     if not path.is_dir():
         return [path]
@@ -104,7 +104,7 @@ def parse_mem0(text: str) -> Iterator[tuple[int, Document]]:
         yield number, {"text": said, "tags": tags} if tags else {"text": said}
 
 
-def read_conversations(path: Path) -> list[Document]:
+def read_chatgpt_export(path: Path) -> list[Document]:
     """Return the conversations of a ChatGPT export (the zip, or its `conversations.json`), oldest first."""
     try:
         with zipfile.ZipFile(path) as export:
@@ -113,10 +113,12 @@ def read_conversations(path: Path) -> list[Document]:
     except (zipfile.BadZipFile, FileNotFoundError, UnicodeDecodeError):
         texts = [read_file(path)]
     found = [each for text in texts for each in _listed(_load(text))]
-    return sorted(map(parse_conversation, found), key=lambda each: each["turns"][0]["at"] if each["turns"] else "")
+    return sorted(
+        map(parse_chatgpt_conversation, found), key=lambda each: each["turns"][0]["at"] if each["turns"] else ""
+    )
 
 
-def parse_conversation(talk: Mapping[str, Any]) -> Document:
+def parse_chatgpt_conversation(talk: Mapping[str, Any]) -> Document:
     """Return what was said on the path from the first message to the current one; tools and system left out."""
     nodes, at, said = talk.get("mapping") or {}, talk.get("current_node"), []
     session = f"chatgpt:{talk.get('conversation_id') or talk.get('id') or talk.get('title')}"
@@ -158,14 +160,14 @@ EXPORTED = ("kind", "subject", "origin", "source", "source_confidence", "event_t
 """Fields of an exported memory that learning it again takes as they are."""
 
 
-def parse_exported(record: Document) -> Document:
+def parse_export_record(record: Document) -> Document:
     """Return the statement of a line of our own export; empty for what is no standing memory."""
     if record.get("type") != "memory" or record.get("status") != "active":
         return {}
     return {"text": record.get("content"), **{name: record[name] for name in EXPORTED if name in record}}
 
 
-def build_record(memory: Mapping[str, Any]) -> Document:
+def build_export_record(memory: Mapping[str, Any]) -> Document:
     """Return the line of a memory in an export: what it says and where it came from."""
     names = ("id", "content", "status", *EXPORTED, "confidence", "agent_id", "valid_to", "superseded_by", "created_at")
     kept = {name: memory[name] for name in names if memory.get(name) not in (None, [], False)}

@@ -13,14 +13,14 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import FILE, EmbedderProfile, measured_profiles, save_profile
+from festinger.embedding.profiles import FILE, EmbedderProfile, load_measured_profiles, save_profile
 from festinger.embedding.registry import open_embedder
 from festinger.errors import ProviderRefused
 from festinger.ids import MemoryId, SpaceId
 from festinger.judge.calibration import (
+    CalibrationExample,
     CalibrationResult,
     CalibrationTargets,
-    Example,
     Report,
     apply_calibration,
     calibrate_thresholds,
@@ -35,11 +35,11 @@ from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
 from festinger.memory.changes import find_memories
 from festinger.runtime.app import App
-from festinger.runtime.providers import build_supplies
-from festinger.store.repositories.models import NewModel, add_model, delete_model, model_endpoint
+from festinger.runtime.providers import build_embedder_options
+from festinger.store.repositories.models import NewModel, add_model, delete_model, load_model_endpoint
 
 
-async def save_model(
+async def register_model(
     app: App, name: str, *, provider: str, space: SpaceId, base_url: str | None, api_key: SecretStr | None
 ) -> UUID:
     """Add a model to a space; return its id."""
@@ -59,21 +59,21 @@ async def save_model(
 
 async def drop_model(app: App, model: UUID, *, space: SpaceId) -> None:
     async with app.store.transaction() as transaction:
-        await delete_model(transaction, model, space=space, used_by=uses_of(app, model, space=space))
+        await delete_model(transaction, model, space=space, used_by=find_model_purposes(app, model, space=space))
 
 
 async def ping_model(app: App, model: UUID, *, space: SpaceId) -> ModelProbeResult:
     """Make one tiny call; return its latency or the error, even if it cannot be asked at all."""
     settings = app.settings.for_space(space).llm
     try:
-        wanted = await model_endpoint(app.store, model, space=space, vault=app.vault)
+        wanted = await load_model_endpoint(app.store, model, space=space, vault=app.vault)
         asked = app.switchboard.at(wanted, ModelPurpose.CHAT, caller=ModelCaller(space=space), settings=settings)
     except ProviderRefused as error:
         return ModelProbeResult(model=str(model), latency_ms=None, error=error)
     return await probe_model(asked, app.tools.stopwatch)
 
 
-def uses_of(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
+def find_model_purposes(app: App, model: UUID, *, space: SpaceId) -> list[ModelPurpose]:
     chosen = app.settings.for_space(space).llm
     return [purpose for purpose in ModelPurpose if getattr(chosen, purpose.value) == str(model)]
 
@@ -96,13 +96,13 @@ def ignore_progress(_pairs: int) -> None:
     """Null progress callback."""
 
 
-async def decided_examples(app: "App", space: SpaceId) -> list[Example]:
+async def load_decided_examples(app: "App", space: SpaceId) -> list[CalibrationExample]:
     """Return what people decided here about statements that still read the same."""
     said = await list_person_decisions(app.memory.judges.deps, space, limit=MOST_DECIDED)
     refs = {ref for each in said for ref in (each.old_ref, each.new_ref)}
     async with app.store.transaction() as transaction:
         memories = await find_memories(transaction, space, refs)
-    found: list[Example] = []
+    found: list[CalibrationExample] = []
     for each in said:
         old, new = memories.get(MemoryId(each.old_ref)), memories.get(MemoryId(each.new_ref))
         if old and new and (text_hash(old.content), text_hash(new.content)) == each.hashes:
@@ -114,7 +114,7 @@ async def decided_examples(app: "App", space: SpaceId) -> list[Example]:
 
 async def calibrate(
     app: "App",
-    examples: Sequence[Example],
+    examples: Sequence[CalibrationExample],
     *,
     data: str,
     embedder: str | None = None,
@@ -129,7 +129,7 @@ async def calibrate(
         found = calibrate_thresholds(await measure_examples(opened, examples, report=report), old, bars=bars)
     file = app.home / FILE
     # Only what was measured here, now and before, is stored, and nothing that ships with Festinger.
-    before = measured_profiles(file).get(old.name, EmbedderProfile(name=old.name))
+    before = load_measured_profiles(file).get(old.name, EmbedderProfile(name=old.name))
     new = apply_calibration(
         before, found, data=f"{data}, {len(examples)} pairs", at=app.tools.clock().date(), bars=bars
     )
@@ -140,7 +140,7 @@ async def calibrate(
 
 @asynccontextmanager
 async def _embedder(app: "App", chosen: str | None) -> AsyncIterator[Embedder]:
-    opened = await open_embedder(chosen or app.settings.now.embedding.model, build_supplies(app))
+    opened = await open_embedder(chosen or app.settings.now.embedding.model, build_embedder_options(app))
     try:
         yield opened
     finally:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from festinger.consolidation.apply import undo_night as take_back
-from festinger.consolidation.night import SHARED, Night, NightStep, Q, begin_night, night_from_row, report_night
+from festinger.consolidation.night import SHARED, Night, NightStep, Q, begin_night, load_night_report, night_from_row
 from festinger.consolidation.run import Report
 from festinger.consolidation.run import run_night as run_to_end
 from festinger.errors import BadInput
@@ -21,7 +21,7 @@ async def list_nights(app: App, *, space: SpaceId, limit: int = 50, cursor: UUID
 
 async def get_night(app: App, *, space: SpaceId, id: UUID) -> Night:  # noqa: A002
     """Return a night with its items and its lines. Raises `NotFound`."""
-    return await report_night(app.nights, space, id)
+    return await load_night_report(app.nights, space, id)
 
 
 async def undo_night(app: App, *, space: SpaceId, id: UUID, by: str, item: UUID | None = None) -> int:  # noqa: A002

@@ -19,19 +19,19 @@ import structlog
 from festinger.errors import FestingerError
 from festinger.ids import Origin, Scope, read_id
 from festinger.memory.model import Kind
-from festinger.proposals.health import format_observation, load_observations
+from festinger.proposals.health import format_proposal_for_agent, load_proposals_for_agent
 from festinger.proposals.model import Proposal
 from festinger.records import record_json
 from festinger.retrieval.notes import (
     COMPANION_BEHIND,
     COMPANIONS,
     CurrentMemory,
-    NoteReader,
-    limit_reading,
+    NoteScorer,
+    limit_notes_by_length,
     load_likely_updates,
     load_same_turn_memories,
     load_standing_notes,
-    select_notes,
+    select_note_indexes,
 )
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall
@@ -43,8 +43,8 @@ from festinger.services.block import (
     LineReason,
     NoteRef,
     build_block,
+    build_world_line,
     fit_block,
-    graph_line,
     note_line,
 )
 from festinger.text.cues import RelationCue, extract_cues
@@ -133,7 +133,7 @@ async def recollect(
     block = build_block(
         settings.label,
         graph=[line for line in lines if not _is_shown(line, shown)],
-        unknown=map(graph_line, found.zero_hit_lines),
+        unknown=map(build_world_line, found.zero_hit_lines),
     )
     block = block and fit_block(block, settings.recollection_max_tokens if tokens is None else tokens)
     if block is None:
@@ -148,7 +148,7 @@ async def recollect(
 
 async def _recollect_world(app: App, scope: Scope, texts: Sequence[SourceText]) -> Recollection:
     if app.world.worlds.is_too_large(scope.space):
-        return await app.world.recollector.recollect_in_part(scope, texts)
+        return await app.world.recollector.recollect_from_database(scope, texts)
     await app.world.need(scope.space)
     return app.world.recollector.recollect(scope, texts) or Recollection()
 
@@ -171,7 +171,7 @@ async def recall_lines(
 ) -> MemoryFetchResult:
     """Recall memories and observations for a cue, except excluded ones; `by_words` without vectors."""
     recalled = await _recall_memories(app, scope, cue, exclude=exclude, by_words=by_words, door=door)
-    observed = await load_observations(app.inbox.deps, scope.space, exclude=exclude)
+    observed = await load_proposals_for_agent(app.inbox.deps, scope.space, exclude=exclude)
     return replace(recalled, lines=(*recalled.lines, *map(observation_line, observed)))
 
 
@@ -207,11 +207,11 @@ async def _recall_memories(
             exclude=exclude,
         )
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
-    notes = await _prefer_later(app, scope, items, exclude=exclude)
+    notes = await _replace_with_updates(app, scope, items, exclude=exclude)
     return MemoryFetchResult(lines=tuple(map(memory_line, notes)), recall=str(found.id), evidence=evidence)
 
 
-async def _prefer_later(
+async def _replace_with_updates(
     app: App, scope: Scope, notes: Sequence[RecallItem | CurrentMemory], *, exclude: Collection[UUID]
 ) -> list[RecallItem | CurrentMemory]:
     """Put what was said later in the place of what it probably replaces: until that is decided, go by the later."""
@@ -220,14 +220,14 @@ async def _prefer_later(
     return [note for note in shown.values() if note.id not in exclude]
 
 
-async def _load_standing(app: App, scope: Scope, reader: NoteReader | None) -> list[CurrentMemory]:
+async def _load_standing(app: App, scope: Scope, reader: NoteScorer | None) -> list[CurrentMemory]:
     return await load_standing_notes(app.recall.deps, scope) if reader is not None else []
 
 
 async def _select_applicable(
     app: App,
     scope: Scope,
-    reader: NoteReader,
+    reader: NoteScorer,
     message: str,
     found: Sequence[RecallItem | CurrentMemory],
     *,
@@ -235,13 +235,13 @@ async def _select_applicable(
     exclude: Collection[UUID],
 ) -> list[RecallItem | CurrentMemory]:
     """What holds for every message; then the notes that apply to this one, surest first, with their companions."""
-    general = await reader.find_general(standing)
+    general = await reader.find_always_applicable(standing)
     taken = {note.id for note in general}
     near = [note for note in found if note.id not in taken]
     taken.update(note.id for note in near)
-    notes = limit_reading([*near, *(each for each in standing if each.id not in taken)], message)
+    notes = limit_notes_by_length([*near, *(each for each in standing if each.id not in taken)], message)
     scores = await reader.score(message, notes)
-    chosen = [notes[at] for at in select_notes(scores, message, most=MOST_NOTES)]
+    chosen = [notes[at] for at in select_note_indexes(scores, message, most=MOST_NOTES)]
     if not chosen:
         return [*general]
     known = dict(zip((note.id for note in notes), scores, strict=True))
@@ -304,7 +304,7 @@ def memory_line(memory: RecallItem | CurrentMemory) -> ContextLine:
 
 def observation_line(proposal: Proposal) -> ContextLine:
     note = NoteRef(kind=OBSERVATION, id=str(proposal.id), version=proposal.version)
-    return note_line(format_observation(proposal), note, why=LineReason.OBSERVED)
+    return note_line(format_proposal_for_agent(proposal), note, why=LineReason.OBSERVED)
 
 
 def build_edge_note(concept: str, dimension: str, *, parent: str, version: int) -> NoteRef:
@@ -355,7 +355,7 @@ def unstated_world_lines(found: Recollection, *, memories: Sequence[ContextLine]
         is_covered = said.issuperset((note.concept, note.parent) for note in notes)
         if is_covered and not text.endswith((PENDING, UNCONFIRMED)):
             continue
-        yield graph_line(
+        yield build_world_line(
             text,
             [build_edge_note(note.concept, note.dimension, parent=note.parent, version=note.version) for note in notes],
         )

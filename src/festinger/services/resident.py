@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
-from festinger.agent.cycle import AgentCycle, list_agents
-from festinger.agent.idle import load_idle_history, may_think, thoughts_scope
-from festinger.agent.reminders import announce_due
+from festinger.agent.cycle import AgentCycle, list_active_agents
+from festinger.agent.idle import is_time_to_think, load_idle_history, thoughts_scope
+from festinger.agent.reminders import announce_due_reminders
 from festinger.errors import AlreadyRunning, FestingerError
 from festinger.ids import Scope, SessionId
 from festinger.llm.endpoint import ProviderName
@@ -19,7 +19,7 @@ from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.episodes.store import open_episode
 from festinger.runtime.app import App
-from festinger.runtime.providers import is_own_model
+from festinger.runtime.providers import is_local_model
 from festinger.services.agent import SESSIONS, last_chat_session, open_mind, use_local_model
 
 log = structlog.get_logger(room="services")
@@ -27,7 +27,7 @@ log = structlog.get_logger(room="services")
 TICK_SECONDS = 20.0
 
 
-async def run_resident(app: App, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+async def run_resident_agents(app: App, *, pause: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
     """Let the agents of every space live on, until canceled."""
     while True:
         await pause(TICK_SECONDS)
@@ -43,10 +43,12 @@ async def tick(app: App) -> list[AgentCycle]:
     for space in app.directory.ids():
         if app.settings.for_space(space).agent.resident == "off":
             continue
-        for agent in await list_agents(app.store, space):
+        for agent in await list_active_agents(app.store, space):
             scope = Scope(space=space, agent=agent, session=SessionId(f"{SESSIONS}{agent}"))
             session = await last_chat_session(app, scope)
-            await announce_due(app.memory.deps, Scope(space=space, agent=agent, session=session or scope.session))
+            await announce_due_reminders(
+                app.memory.deps, Scope(space=space, agent=agent, session=session or scope.session)
+            )
             if (cycle := await _think(app, scope)) is not None:
                 thought.append(cycle)
     return thought
@@ -55,7 +57,7 @@ async def tick(app: App) -> list[AgentCycle]:
 async def _think(app: App, scope: Scope) -> AgentCycle | None:
     """Let an agent think once, if it is time and it may ask its model; none while it talks."""
     deps, here = app.memory.deps, thoughts_scope(scope)
-    if not may_think(await load_idle_history(deps, scope), now=deps.clock()):
+    if not is_time_to_think(await load_idle_history(deps, scope), now=deps.clock()):
         return None
     await use_local_model(app, scope.space)
     caller = ModelCaller(space=here.space, agent=here.agent, session=here.session)
@@ -83,5 +85,5 @@ async def _may_ask(app: App, caller: ModelCaller) -> bool:
     there = await app.endpoint(ModelPurpose.CHAT, caller)
     if there is None:
         return False
-    is_own = there.provider is ProviderName.SCRIPTED or is_own_model(there.model, there.address)
+    is_own = there.provider is ProviderName.SCRIPTED or is_local_model(there.model, there.address)
     return is_own or app.settings.for_space(caller.space).agent.resident == "on"

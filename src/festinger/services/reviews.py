@@ -97,7 +97,7 @@ class ReviewService:
         return self.app.inbox.deps
 
     @property
-    def _office(self) -> ReviewDeps:
+    def _review_deps(self) -> ReviewDeps:
         return self.app.deciding.office
 
     async def overview(self, *, limit: int = SHOWN) -> Document:
@@ -115,7 +115,7 @@ class ReviewService:
     async def listed(self, wanted: ProposalQuery) -> list[Document]:
         return await list_proposal_summaries(self._deps, self.space, wanted)
 
-    async def still_seen(self) -> list[Document]:
+    async def list_still_recurring(self) -> list[Document]:
         """List what was applied and keeps being proposed."""
         now, terms = self._deps.clock(), self._deps.terms(self.space)
         return [
@@ -135,9 +135,9 @@ class ReviewService:
     async def card(self, id_: UUID) -> Document:
         """Return one proposal with its sightings, the effect of an approval, and what was decided."""
         card = await load_card(self._deps, self.space, id_)
-        look = await preview_effect(self._office, self.space, card.proposal)
+        look = await preview_effect(self._review_deps, self.space, card.proposal)
         decided = await load_decisions(self._deps, self.space, id_)
-        return {**card.as_json(), "effect": _effect(card.proposal, look), **decided.as_json()}
+        return {**card.as_json(), "effect": _describe_effect(card.proposal, look), **decided.as_json()}
 
     async def rate(self) -> Document:
         return (await load_promotion_rate(self._deps, self.space)).as_json()
@@ -146,17 +146,17 @@ class ReviewService:
         """Propose something. A reviewer's own is promoted at once; any other waits like any sighting."""
         if self.author.proof is not IdentityProof.NONE:
             done = await propose(
-                self._office, self.space, said, author=self.author, channel=self.channel, approve=approve
+                self._review_deps, self.space, said, author=self.author, channel=self.channel, approve=approve
             )
-            return await self._proposed(done.proposal.id, done.sighted, done.decided)
+            return await self._propose_document(done.proposal.id, done.sighted, done.decided)
         if approve:
             raise build_not_authorised(self.author)
         effect_for(self.app.deciding.office.effects, said.type).check(said.payload)
         sighted = await record_sighting(self._deps, self.space, said)
         assert sighted.proposal is not None, "what is refused raises"
-        return await self._proposed(sighted.proposal, sighted, None)
+        return await self._propose_document(sighted.proposal, sighted, None)
 
-    async def _proposed(self, id_: UUID, sighted: SightingResult, decided: DecideResult | None) -> Document:
+    async def _propose_document(self, id_: UUID, sighted: SightingResult, decided: DecideResult | None) -> Document:
         return {
             "proposal": await self.card(id_),
             "result": sighted.result.value,
@@ -170,7 +170,7 @@ class ReviewService:
 
     async def decide(self, id_: UUID, kind: VerdictKind, words: VerdictDetails = NOTHING_MORE) -> Document:
         """Decide a proposal. Raises what `decide` raises."""
-        done = await decide(self._office, self.space, await self._said(id_, kind, words))
+        done = await decide(self._review_deps, self.space, await self._said(id_, kind, words))
         return _shown(done.as_json())
 
     async def decide_many(
@@ -178,7 +178,7 @@ class ReviewService:
     ) -> Document:
         """Give many proposals the same verdict; return each result. Raises `NotAuthorised`."""
         many = [await self._said(each, kind, words, nth=place) for place, each in enumerate(ids)]
-        found = await decide_many(self._office, self.space, many)
+        found = await decide_many(self._review_deps, self.space, many)
         await require_reviewer(self._deps, self.space, self.author)
         done = sum(each.result not in ("stale", "already", "failed") for each in found)
         return {"done": done, "of": len(found), "items": [_shown(each.as_json()) for each in found]}
@@ -201,12 +201,12 @@ class ReviewService:
         )
 
     async def undo(self, id_: UUID) -> Document:
-        return _shown((await undo_approval(self._office, self.space, id_, author=self.author)).as_json())
+        return _shown((await undo_approval(self._review_deps, self.space, id_, author=self.author)).as_json())
 
     async def rebuild(self, id_: UUID) -> Document:
         """Rebuild a proposal from the current state; the reviewer looks at it once more."""
         reviewer = await self._reviewer()
-        await rebuild_proposal(self._office, self.space, id_, by=reviewer)
+        await rebuild_proposal(self._review_deps, self.space, id_, by=reviewer)
         return await self.card(id_)
 
     async def release(self, id_: UUID) -> Document:
@@ -251,7 +251,7 @@ class ReviewService:
         added = await reviewers.add_reviewer(self._deps, self.space, name, **identities)
         return _shown(added.as_json())
 
-    async def send_away(self, name: str) -> Document:
+    async def retire_reviewer(self, name: str) -> Document:
         return _shown((await reviewers.deactivate_reviewer(self._deps, self.space, name)).as_json())
 
     async def _reviewer(self) -> str:
@@ -284,7 +284,7 @@ def build_suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, s
 
 
 def parse_proposal_type(text: str) -> ProposalType:
-    return _member(ProposalType, text, "type of proposal")
+    return _parse_enum_member(ProposalType, text, "type of proposal")
 
 
 def parse_proposal_filter(
@@ -295,11 +295,15 @@ def parse_proposal_filter(
     if held not in (None, "true", "false"):
         raise BadInput("`held` must be `true` or `false`.")
     return ProposalQuery(
-        states=(_member(ProposalState, query["state"], "state of a proposal"),) if "state" in query else None,
+        states=(_parse_enum_member(ProposalState, query["state"], "state of a proposal"),)
+        if "state" in query
+        else None,
         scope=query.get("scope"),
         category=query.get("category"),
         held=None if held is None else held == "true",
-        standing=_member(InboxStatus, query["standing"], "place of a proposal") if "standing" in query else None,
+        standing=_parse_enum_member(InboxStatus, query["standing"], "place of a proposal")
+        if "standing" in query
+        else None,
         after=after,
         limit=limit,
     )
@@ -317,7 +321,7 @@ def _shown(document: Mapping[str, Any]) -> Document:
     return shown
 
 
-def _effect(proposal: Proposal, look: EffectPreview) -> Document:
+def _describe_effect(proposal: Proposal, look: EffectPreview) -> Document:
     """Describe what an approval would do now and what has changed since it was proposed."""
     moved = {name for name, version in proposal.target.items() if look.versions.get(name) != version}
     return {
@@ -335,7 +339,7 @@ def _plain(value: Any) -> Any:
     return round(value, 3) if isinstance(value, float) else to_json(value)
 
 
-def _member(closed: type[Closed], text: str, noun: str) -> Closed:
+def _parse_enum_member(closed: type[Closed], text: str, noun: str) -> Closed:
     try:
         return closed(text)
     except ValueError as error:

@@ -11,14 +11,16 @@ from uuid import UUID
 from festinger.ids import DEFAULT_AGENT, AgentId, Scope, SpaceId
 from festinger.memory.changes import find_memories
 from festinger.memory.model import Kind, Memory, Status
-from festinger.memory.query import MemoryFilter, list_owners, page_memories
-from festinger.retrieval.query import MOST_ITEMS, Include, parse_recall_query
+from festinger.memory.query import MemoryFilter, list_owners, load_page_of_memories
+from festinger.retrieval.query import MOST_ITEMS, IncludableStatus, parse_recall_query
 from festinger.retrieval.recall import recall
 from festinger.retrieval.result import RecallItem
 from festinger.runtime.app import App
 
 NEAREST = 5
-RECALLED = frozenset({Status.ACTIVE, *(Status(each.value) for each in Include if each is not Include.DORMANT)})
+RECALLED = frozenset(
+    {Status.ACTIVE, *(Status(each.value) for each in IncludableStatus if each is not IncludableStatus.DORMANT)}
+)
 """States that recall can look into; the others are searched by words alone."""
 
 
@@ -36,7 +38,7 @@ async def search_memories(
     if wanted.statuses and not RECALLED.issuperset(wanted.statuses):
         scope = Scope(space=space, agent=agent or DEFAULT_AGENT)
         asked = replace(wanted, words=cue, everybodys=agent is None)
-        found = await page_memories(app.memory.deps, scope, asked, limit=limit)
+        found = await load_page_of_memories(app.memory.deps, scope, asked, limit=limit)
         return [MemoryHit(memory=each, why="It has these words.") for each in found]
     hits = await _recall(app, space, cue, wanted, agent=agent, limit=limit)
     if not hits:
@@ -82,7 +84,7 @@ async def _recall(
         subject=wanted.subject,
         tags=(wanted.tag,) if wanted.tag else (),
         origins=[origin.value for origin in wanted.origins] or None,
-        include=[each.value for each in Include if each.value in {status.value for status in statuses}],
+        include=[each.value for each in IncludableStatus if each.value in {status.value for status in statuses}],
         exclude=tuple(exclude),
         explain=True,
         ungated=ungated,

@@ -13,17 +13,17 @@ from typing import Any
 from festinger.clock import iso
 from festinger.events.catalogue import Event
 from festinger.events.health import dead_deliveries, subscriber_lags
-from festinger.events.outbox import FeedGap, follow_feed, start_sequence
+from festinger.events.outbox import FeedGap, find_start_sequence, follow_feed
 from festinger.ids import EventId, SpaceId
+from festinger.jobs.backpressure import read_backlog
 from festinger.jobs.dead_letters import JobState, list_jobs
-from festinger.jobs.load import read_backlog
 from festinger.judge.records import load_backlog, model_usage_since
-from festinger.memory.health import count_learned_since, count_waiting
+from festinger.memory.health import count_sightings_since, count_waiting
 from festinger.memory.reembed import measure_progress
 from festinger.outcomes.stats import DAY, WEEK, outcome_stats
 from festinger.proposals.health import proposal_stats as proposals_tally
 from festinger.runtime.app import App
-from festinger.store.repositories.models import CostReport, day_costs, lifetime_costs
+from festinger.store.repositories.models import CostReport, last_day_costs, lifetime_costs
 from festinger.store.repositories.spaces import load_run_summary
 
 
@@ -49,8 +49,8 @@ async def build_status(app: App, *, space: SpaceId) -> dict[str, Any]:
         },
         "memory": await _memory(app, space),
         "cost": {
-            "24 h": _spent(await day_costs(app.store, space=space, now=now)),
-            "all time": _spent(await lifetime_costs(app.store, space=space)),
+            "24 h": _summarize_costs(await last_day_costs(app.store, space=space, now=now)),
+            "all time": _summarize_costs(await lifetime_costs(app.store, space=space)),
         },
         "life": {
             "since": iso(lived.since) if lived.since else None,
@@ -72,7 +72,7 @@ async def _memory(app: App, space: SpaceId) -> dict[str, Any]:
 
 async def _judged(app: App, *, space: SpaceId, since: datetime) -> dict[str, Any]:
     """Return how much was learned, and for how much of it a model was asked."""
-    learns = await count_learned_since(app.memory.deps, space, since)
+    learns = await count_sightings_since(app.memory.deps, space, since)
     asking = await model_usage_since(app.memory.judges.deps, space, since)
     return {
         "learns": learns,
@@ -86,13 +86,16 @@ async def _outcomes(app: App, *, space: SpaceId) -> dict[str, Any]:
     """Return whether what is recalled reaches outcomes."""
     found = await outcome_stats(app.outcomes.deps, space)
     return {
-        **{shown: summarize_span(found[name]) for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))},
+        **{
+            shown: summarize_outcome_span(found[name])
+            for name, shown in (("24h", "24 h"), ("7d", "7 d"), ("all", "all time"))
+        },
         "pending": found["pending"],
         "unreadable": found["unreadable"],
     }
 
 
-def summarize_span(span: Mapping[str, Any]) -> dict[str, Any]:
+def summarize_outcome_span(span: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of a time span that fit on one line each."""
     return {
         "rate": span["rate"],
@@ -104,7 +107,7 @@ def summarize_span(span: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _spent(costs: CostReport) -> dict[str, Any]:
+def _summarize_costs(costs: CostReport) -> dict[str, Any]:
     total = costs.total
     return {"calls": total.calls, "failed": total.failed, "usd": float(total.cost_usd), "unpriced": total.unpriced}
 
@@ -112,7 +115,7 @@ def _spent(costs: CostReport) -> dict[str, Any]:
 LOOK_SECONDS = 0.5
 
 
-async def _pulse() -> None:
+async def _wait_for_poll() -> None:
     await asyncio.sleep(LOOK_SECONDS)
 
 
@@ -120,13 +123,13 @@ def follow_events(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
 ) -> AsyncGenerator[Event | FeedGap, None]:
     """Yield events from `after`, or from the first poll on, for as long as the caller reads."""
-    return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after)
+    return follow_feed(app.store, space=space, wake=_wait_for_poll, names=names, after=after)
 
 
-async def follow_from_now(
+async def start_following_events(
     app: App, *, space: SpaceId, names: Sequence[str] = (), after: EventId | None = None
 ) -> AsyncGenerator[Event | FeedGap, None]:
     """Like `follow_events`, but the position is taken before this returns: an unknown event raises at once,
     and nothing is missed before the first read."""
-    place = await start_sequence(app.store, space, after)
-    return follow_feed(app.store, space=space, wake=_pulse, names=names, after=after, place=place)
+    place = await find_start_sequence(app.store, space, after)
+    return follow_feed(app.store, space=space, wake=_wait_for_poll, names=names, after=after, place=place)

@@ -47,7 +47,7 @@ class Deployment:
         return (named,) if named else (self.folder / "festinger.yaml", self.config_folder / "config.yaml")
 
 
-def current_deployment(
+def capture_deployment(
     *, config: Path | None = None, environ: Mapping[str, str] | None = None, flags: Mapping[str, object] | None = None
 ) -> Deployment:
     return Deployment(

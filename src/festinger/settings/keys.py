@@ -82,22 +82,22 @@ class SettingKey:
 def parse_value(key: SettingKey, raw: Raw) -> Any:
     """Parse `raw` for this key; raise `BadSetting` saying what is wrong with it."""
     given = [raw] if isinstance(raw, str) else list(raw)
-    if any(_is_unfit(text) for text in given):
+    if any(_is_unprintable_or_long(text) for text in given):
         raise BadSetting(f"has control characters or more than {MAX_CHARS} characters")
     if key.is_list:
         items = raw.split(",") if isinstance(raw, str) else given
         if len(items) > MAX_ITEMS:
             raise BadSetting(f"has more than {MAX_ITEMS} items")
-        return _validated(key, tuple(item.strip() for item in items if item.strip()))
+        return _validate_value(key, tuple(item.strip() for item in items if item.strip()))
     if not isinstance(raw, str):
         raise BadSetting("is a list, but one value is expected")
     text = raw.strip()
     if key.optional and text.lower() in NOTHING:
         return None
-    return _validated(key, text)
+    return _validate_value(key, text)
 
 
-def _validated(key: SettingKey, value: object) -> Any:
+def _validate_value(key: SettingKey, value: object) -> Any:
     try:
         return key.adapter.validate_python(value)
     except ValidationError as error:
@@ -105,7 +105,7 @@ def _validated(key: SettingKey, value: object) -> Any:
         raise BadSetting(f"must be {key.allowed}") from (None if key.secret else error)
 
 
-def _is_unfit(text: str) -> bool:
+def _is_unprintable_or_long(text: str) -> bool:
     return len(text) > MAX_CHARS or any(unicodedata.category(char) in ("Cc", "Cs") for char in text.strip())
 
 
@@ -125,7 +125,7 @@ def format_value(key: SettingKey, value: Any) -> str:
     return str(value)
 
 
-def shorten(raw: Raw) -> str:
+def shorten_for_message(raw: Raw) -> str:
     """Shorten what was given for a one-line message."""
     text = raw if isinstance(raw, str) else ", ".join(raw)
     flat = "".join(char if char.isprintable() else "�" for char in text[: SHOWN_CHARS + 1])
@@ -139,7 +139,7 @@ def value_at(tree: BaseModel, name: str) -> Any:
     return found
 
 
-def find_setting(name: str) -> SettingKey:
+def find_setting_key(name: str) -> SettingKey:
     """Return the key that a person means by `name`, or raise `UnknownSetting` with the nearest one."""
     full = ALIASES.get(name, name)
     if full in KEYS:
@@ -154,7 +154,9 @@ def find_setting(name: str) -> SettingKey:
         raise UnknownSetting(f"`{full}` is no longer a setting; remove it.", key=full, nearest=None)
     near = nearest_name(full)
     question = f": did you mean `{near}`?" if near else "."
-    raise UnknownSetting(f"`{shorten(name)}` is not a setting{question}", key=shorten(name), nearest=near)
+    raise UnknownSetting(
+        f"`{shorten_for_message(name)}` is not a setting{question}", key=shorten_for_message(name), nearest=near
+    )
 
 
 def nearest_name(name: str) -> str | None:
@@ -168,11 +170,11 @@ def nearest_name(name: str) -> str | None:
     return BARE[bare[0]][0] if bare else None
 
 
-def _leaves(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
+def _iterate_leaf_fields(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
     for name, field in model.model_fields.items():
         inner = field.annotation
         if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from _leaves(inner, f"{prefix}{name}.")
+            yield from _iterate_leaf_fields(inner, f"{prefix}{name}.")
         else:
             yield prefix + name, field
 
@@ -181,7 +183,7 @@ def _key(name: str, field: FieldInfo) -> SettingKey:
     flags = field.json_schema_extra
     if not field.description or not isinstance(flags, dict):
         raise TypeError(f"`{name}` was not declared with `key(…)`")
-    inner, optional = _without_none(field.annotation)
+    inner, optional = _strip_optional(field.annotation)
     annotated: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
     return SettingKey(
         name=name,
@@ -198,7 +200,7 @@ def _key(name: str, field: FieldInfo) -> SettingKey:
     )
 
 
-def _without_none(annotation: Any) -> tuple[Any, bool]:
+def _strip_optional(annotation: Any) -> tuple[Any, bool]:
     if get_origin(annotation) not in (Union, types.UnionType):
         return annotation, False
     inner = [choice for choice in get_args(annotation) if choice is not type(None)]
@@ -229,13 +231,13 @@ def _allowed(inner: Any, bounds: Sequence[Any]) -> str:
     return words if low is None else f"{words} from {low} on"
 
 
-KEYS: Mapping[str, SettingKey] = {name: _key(name, field) for name, field in _leaves(Settings)}
+KEYS: Mapping[str, SettingKey] = {name: _key(name, field) for name, field in _iterate_leaf_fields(Settings)}
 """Every key by its full name, in the order of the tree."""
 
 SECTIONS = frozenset(name.rpartition(".")[0] for name in KEYS) - {""}
 
 
-def _bare_names() -> dict[str, tuple[str, ...]]:
+def _group_by_bare_name() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for name in KEYS:
         bare = name.rpartition(".")[2]
@@ -243,5 +245,5 @@ def _bare_names() -> dict[str, tuple[str, ...]]:
     return found
 
 
-BARE: Mapping[str, tuple[str, ...]] = _bare_names()
+BARE: Mapping[str, tuple[str, ...]] = _group_by_bare_name()
 """Full names by bare name."""

@@ -17,7 +17,7 @@ from festinger.errors import BadInput, BadSetting, SettingPinned
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.observability.metrics import SETTINGS_REFUSED
 from festinger.settings.deployment import Deployment
-from festinger.settings.keys import KEYS, Raw, SettingKey, find_setting, format_value, value_at
+from festinger.settings.keys import KEYS, Raw, SettingKey, find_setting_key, format_value, value_at
 from festinger.settings.sources import (
     ConfigTableRow,
     Layer,
@@ -26,9 +26,9 @@ from festinger.settings.sources import (
     SourcedValue,
     SourceKind,
     combine_layers,
-    from_deployment,
-    from_file,
-    from_row,
+    layer_from_deployment,
+    layer_from_file,
+    sourced_value_from_row,
 )
 from festinger.settings.tree import Settings
 
@@ -91,13 +91,13 @@ def next_snapshot(said: SourceValues, *, started: Settings) -> SettingsSnapshot:
     return SettingsSnapshot(
         said=said,
         wanted=wanted,
-        in_force=hold_restart_keys(wanted, started),
+        in_force=keep_started_values(wanted, started),
         started=started,
-        spaces={owner: hold_restart_keys(said.wanted(owner), started) for owner in owners},
+        spaces={owner: keep_started_values(said.wanted(owner), started) for owner in owners},
     )
 
 
-def hold_restart_keys(wanted: LoadedSettings, started: Settings) -> LoadedSettings:
+def keep_started_values(wanted: LoadedSettings, started: Settings) -> LoadedSettings:
     """Return what is wanted, but with the started value of every key that needs a restart."""
     live = {
         name: SourcedValue(value=value_at(wanted.tree, name), source=source) for name, source in wanted.sources.items()
@@ -116,7 +116,7 @@ def diff_snapshots(old: SettingsSnapshot, new: SettingsSnapshot) -> tuple[Settin
     for_some = (
         replace(change, space=space)
         for space in sorted({*old.spaces, *new.spaces})
-        for change in _differences(old.of(space), new.of(space), _own_keys(space, old, new))
+        for change in _differences(old.of(space), new.of(space), _keys_with_rows(space, old, new))
     )
     return (*for_all, *for_some)
 
@@ -126,7 +126,7 @@ def changes_awaiting_restart(snapshot: SettingsSnapshot) -> tuple[SettingChange,
     return tuple(_differences(started, snapshot.wanted, [key for key in KEYS.values() if key.restart]))
 
 
-def _own_keys(space: SpaceId, *moments: SettingsSnapshot) -> list[SettingKey]:
+def _keys_with_rows(space: SpaceId, *moments: SettingsSnapshot) -> list[SettingKey]:
     """Return the keys for which a space had or has a row; it inherits all others."""
     named = {name for moment in moments for name in moment.said.rows_of(space)}
     return [key for key in KEYS.values() if key.name in named]
@@ -168,7 +168,7 @@ class LiveSettings:
     def __init__(self, deployment: Deployment) -> None:
         """Read what the process was started with; any error in it stops the start."""
         self.deployment = deployment
-        said = SourceValues(file=from_file(deployment.file()), pinned=from_deployment(deployment))
+        said = SourceValues(file=layer_from_file(deployment.file()), pinned=layer_from_deployment(deployment))
         self._snapshot = first_snapshot(said)
         self._problems: dict[SourceKind, SettingsProblem] = {}
         self._on_change: list[OnChange] = []
@@ -210,13 +210,13 @@ class LiveSettings:
         """Call `subscriber` once for each rejected edit."""
         self._on_refusal.append(subscriber)
 
-    def start_with(self, rows: Iterable[ConfigTableRow]) -> SettingsProblem | None:
+    def apply_rows_at_start(self, rows: Iterable[ConfigTableRow]) -> SettingsProblem | None:
         """Apply the config table to a process that is still starting, including keys that need a restart.
 
         A row that does not fit this version is skipped and reported but stops nothing: the process that could
         fix it would be stopped as well.
         """
-        read, problem = _readable(rows, {})
+        read, problem = _read_rows_or_earlier(rows, {})
         said = replace(self._snapshot.said, rows=read)
         try:
             self._take(said, started=said.wanted().tree)
@@ -227,14 +227,14 @@ class LiveSettings:
     def is_whole(self) -> bool:
         """Return whether the file has readable content; a file that is being written often has not."""
         try:
-            return bool(from_file(self.deployment.file()))
+            return bool(layer_from_file(self.deployment.file()))
         except BadInput:
             return False
 
     def reload_file(self) -> SettingsProblem | None:
         """Reread the file. An error is kept as a problem and changes nothing."""
         try:
-            layer = from_file(self.deployment.file())
+            layer = layer_from_file(self.deployment.file())
             self._take(replace(self._snapshot.said, file=layer))
         except BadInput as error:
             return self._refuse(SourceKind.FILE, error)
@@ -248,7 +248,7 @@ class LiveSettings:
         """
         before = self._snapshot.said.rows
         others = {at: found for at, found in before.items() if space is not None and at[0] != space}
-        read, problem = _readable(rows, before)
+        read, problem = _read_rows_or_earlier(rows, before)
         try:
             self._take(replace(self._snapshot.said, rows={**others, **read}))
         except BadSetting as error:
@@ -263,9 +263,9 @@ class LiveSettings:
 
         Nothing is written, and nothing applies until `apply_rows` brings the row back from the table.
         """
-        key = self.changeable(name)
+        key = self.require_changeable_key(name)
         row = ConfigTableRow(space=space, key=key.name, value=raw if isinstance(raw, str) else ",".join(raw))
-        full, found = from_row(row)
+        full, found = sourced_value_from_row(row)
         said = self._snapshot.said
         replace(said, rows={**said.rows, (space, full): found}).wanted(space)
         return row
@@ -275,9 +275,9 @@ class LiveSettings:
         """The keys that the deployment pins."""
         return tuple(sorted(self._snapshot.said.pinned))
 
-    def changeable(self, name: str) -> SettingKey:
+    def require_changeable_key(self, name: str) -> SettingKey:
         """Return the key for a name, unless the deployment pins it."""
-        key = find_setting(name)
+        key = find_setting_key(name)
         pin = self._snapshot.said.pinned.get(key.name)
         if pin:
             where = {"source": pin.source.kind.value, "place": pin.source.place}
@@ -310,13 +310,13 @@ class LiveSettings:
         return problem
 
 
-def _readable(rows: Iterable[ConfigTableRow], before: Rows) -> tuple[Rows, BadInput | None]:
+def _read_rows_or_earlier(rows: Iterable[ConfigTableRow], before: Rows) -> tuple[Rows, BadInput | None]:
     """Return the readable rows, with the earlier value of unreadable ones, and the first problem."""
     read: dict[tuple[SpaceId, str], SourcedValue] = {}
     problem: BadInput | None = None
     for row in rows:
         try:
-            name, found = from_row(row)
+            name, found = sourced_value_from_row(row)
             read[row.space, name] = found
         except BadInput as error:
             problem = problem or error

@@ -55,10 +55,10 @@ class MasterKey:
     """Where it was read from; none if from the environment."""
 
 
-def load_master_key(environment: Mapping[str, str], file: Path, *, data: Path, entropy: Entropy) -> MasterKey:
+def ensure_master_key(environment: Mapping[str, str], file: Path, *, data: Path, entropy: Entropy) -> MasterKey:
     """Return the master key, created if there is none. It may never lie in the data directory `data`."""
     if given := environment.get(VARIABLE):
-        return MasterKey(raw=_from_environment(given))
+        return MasterKey(raw=_decode_environment_key(given))
     path = file.expanduser().absolute()
     if path.resolve().is_relative_to(data.expanduser().resolve()):
         raise BadSetting(
@@ -66,26 +66,26 @@ def load_master_key(environment: Mapping[str, str], file: Path, *, data: Path, e
             hint="Put the key elsewhere: who copies the data must not get the key with it.",
         )
     with suppress(FileNotFoundError):
-        return read_key(path)
+        return read_key_file(path)
     # If ten processes start at once, one creates the key and all ten read it.
     with suppress(FileExistsError):
-        write_key(path, new_key(entropy))
-    return read_key(path)
+        write_key_file(path, generate_master_key(entropy))
+    return read_key_file(path)
 
 
-def new_key(entropy: Entropy) -> MasterKey:
+def generate_master_key(entropy: Entropy) -> MasterKey:
     return MasterKey(raw=entropy(KEY_BYTES))
 
 
-def read_key(path: Path) -> MasterKey:
+def read_key_file(path: Path) -> MasterKey:
     """Return the key in this file, if only its owner can access the file."""
     with _opened(path) as descriptor:
         _check_exposure(path, os.fstat(descriptor))
         text = os.read(descriptor, 4096)
-    return MasterKey(raw=_decoded(path, text), file=path)
+    return MasterKey(raw=_decode_key(path, text), file=path)
 
 
-def write_key(path: Path, key: MasterKey) -> None:
+def write_key_file(path: Path, key: MasterKey) -> None:
     """Write a key atomically; raise `FileExistsError` if one is there."""
     path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -98,22 +98,22 @@ def write_key(path: Path, key: MasterKey) -> None:
     finally:
         os.close(descriptor)
         Path(draft).unlink()
-    _settle_folder(path)
+    _fsync_folder(path)
 
 
-def next_file(path: Path) -> Path:
+def next_key_path(path: Path) -> Path:
     return path.with_name(path.name + NEXT_SUFFIX)
 
 
-def promote_next(path: Path) -> None:
+def replace_with_next_key(path: Path) -> None:
     """Replace the current key by the waiting one, atomically."""
-    next_file(path).replace(path)
-    _settle_folder(path)
+    next_key_path(path).replace(path)
+    _fsync_folder(path)
 
 
-def discard_next(path: Path) -> None:
-    next_file(path).unlink(missing_ok=True)
-    _settle_folder(path)
+def delete_next_key(path: Path) -> None:
+    next_key_path(path).unlink(missing_ok=True)
+    _fsync_folder(path)
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def _check_exposure(path: Path, found: os.stat_result) -> None:
         raise KeyFileExposed(f"`{path}` belongs to another user.")
 
 
-def _decoded(path: Path, text: bytes) -> bytes:
+def _decode_key(path: Path, text: bytes) -> bytes:
     with suppress(binascii.Error, ValueError):
         raw = base64.b64decode(text.strip(), validate=True)
         if len(raw) == KEY_BYTES:
@@ -152,7 +152,7 @@ def _decoded(path: Path, text: bytes) -> bytes:
     )
 
 
-def _from_environment(text: str) -> bytes:
+def _decode_environment_key(text: str) -> bytes:
     with suppress(binascii.Error, ValueError):
         raw = base64.b64decode(text.strip(), validate=True)
         if len(raw) == KEY_BYTES:
@@ -160,7 +160,7 @@ def _from_environment(text: str) -> bytes:
     raise BadSetting(f"`{VARIABLE}` is not {KEY_BYTES} bytes in base64.", hint="`openssl rand -base64 32` makes one.")
 
 
-def _settle_folder(path: Path) -> None:
+def _fsync_folder(path: Path) -> None:
     # A file name survives a power cut only once its folder is synced.
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
@@ -220,7 +220,7 @@ class Vault:
 
     def open(self, sealed: str, place: SecretLocation) -> SecretStr:
         """Return what was sealed here; raise `SecretUnreadable` if key, location or value do not match."""
-        box = _box(sealed)
+        box = _decode_sealed(sealed)
         try:
             plain = self._cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], place.bound)
         except InvalidTag as error:
@@ -239,7 +239,7 @@ def mask_secret(secret: SecretStr) -> str:
     return "set" if len(plain) < SHORT_SECRET else f"set (…{plain[-SHOWN_CHARS:]})"
 
 
-def _box(sealed: str) -> bytes:
+def _decode_sealed(sealed: str) -> bytes:
     try:
         box = base64.b64decode(sealed.removeprefix(PREFIX), validate=True)
     except (binascii.Error, ValueError) as error:

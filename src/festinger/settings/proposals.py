@@ -21,19 +21,19 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 MOST_SEEN, MOST_DAYS, MOST_PROMOTED = 1000, 3650, 1000
 
 
-def _slugs(words: tuple[str, ...]) -> tuple[str, ...]:
+def _validate_slugs(words: tuple[str, ...]) -> tuple[str, ...]:
     if not all(SLUG.fullmatch(word) for word in words) or len(set(words)) != len(words):
         raise ValueError(f"must be {SLUG_WORDS}")
     return words
 
 
-def _rising_days(days: tuple[int, ...]) -> tuple[int, ...]:
+def _validate_rising_days(days: tuple[int, ...]) -> tuple[int, ...]:
     if not days or list(days) != sorted(days) or days[0] < 1 or days[-1] > MOST_DAYS:
         raise ValueError(f"must be {SUPPRESS_WORDS}")
     return days
 
 
-def _safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
+def _validate_safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
     for url in urls:
         parts = urlsplit(url)
         if parts.scheme != "https" and parts.hostname not in LOOPBACK:
@@ -41,9 +41,9 @@ def _safe_urls(urls: tuple[str, ...]) -> tuple[str, ...]:
     return urls
 
 
-Slugs = Annotated[tuple[str, ...], AfterValidator(_slugs)]
-RisingDays = Annotated[tuple[int, ...], AfterValidator(_rising_days)]
-SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_safe_urls)]
+Slugs = Annotated[tuple[str, ...], AfterValidator(_validate_slugs)]
+RisingDays = Annotated[tuple[int, ...], AfterValidator(_validate_rising_days)]
+SafeUrls = Annotated[tuple[HttpUrl, ...], AfterValidator(_validate_safe_urls)]
 
 
 class DetectorSettings(SettingsSection):
@@ -156,7 +156,7 @@ class ProposalsSettings(SettingsSection):
     )
 
     @model_validator(mode="after")
-    def _rates_in_order(self) -> Self:
+    def _check_rates_in_order(self) -> Self:
         if self.rate_low > self.rate_high:
             raise ValueError("`proposals.rate_low` must not be above `proposals.rate_high`")
         return self

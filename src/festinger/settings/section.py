@@ -33,7 +33,7 @@ TIMEZONE_WORDS = "a time zone such as `UTC` or `Europe/Oslo`"
 MODEL_WORDS = "text of the form `provider:model`"
 
 
-def _cron(line: str) -> str:
+def _validate_cron_line(line: str) -> str:
     # croniter also accepts seconds, nicknames, and random or hashed fields; a one-minute tick supports none.
     is_plain = len(line.split()) == CRON_FIELDS and line.isascii() and not _CHANCE.search(line)
     if line and not (is_plain and croniter.is_valid(line)):
@@ -41,7 +41,7 @@ def _cron(line: str) -> str:
     return line
 
 
-def _http_url(url: str) -> str:
+def _validate_http_url(url: str) -> str:
     parts = urlsplit(url)
     is_plain = not (parts.query or parts.fragment or parts.username or parts.password)
     # Reading an invalid port raises ValueError.
@@ -50,16 +50,16 @@ def _http_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def _timezone(name: str) -> str:
+def _validate_timezone(name: str) -> str:
     # Checked against the known names: a name that is a path would be opened as a file.
     if name not in available_timezones():
         raise ValueError(f"must be {TIMEZONE_WORDS}")
     return name
 
 
-Cron = Annotated[str, AfterValidator(_cron)]
-Timezone = Annotated[str, AfterValidator(_timezone)]
-HttpUrl = Annotated[str, AfterValidator(_http_url)]
+Cron = Annotated[str, AfterValidator(_validate_cron_line)]
+Timezone = Annotated[str, AfterValidator(_validate_timezone)]
+HttpUrl = Annotated[str, AfterValidator(_validate_http_url)]
 
 
 class SettingsSection(BaseModel):

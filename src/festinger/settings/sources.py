@@ -25,11 +25,11 @@ from festinger.settings.keys import (
     SECTIONS,
     Raw,
     SettingKey,
-    find_setting,
+    find_setting_key,
     format_value,
     nearest_name,
     parse_value,
-    shorten,
+    shorten_for_message,
     value_at,
 )
 from festinger.settings.tree import Settings
@@ -69,7 +69,7 @@ def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
         raise _refusal(path, f"has more than {MAX_BYTES // 1024} KiB", line=None)
     try:
         text = content.decode("utf-8-sig")
-        found = list(_entries(_Events(text, path)))
+        found = list(_entries(_CheckedYamlEvents(text, path)))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _refusal(path, "is not UTF-8 text", line=line) from error
@@ -77,16 +77,16 @@ def parse_entries(content: bytes, *, path: Path) -> tuple[FileEntry, ...]:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or "it cannot be read"
         raise _refusal(path, f"is not YAML: {problem}", line=mark.line + 1 if mark else None) from error
-    return _without_doubles(found, path)
+    return _refuse_duplicate_entries(found, path)
 
 
-class _Events:
+class _CheckedYamlEvents:
     """The YAML events of a text in order, each checked against the allowed subset."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.path = path
         self.key = ""
-        self._events = self._checked(text)
+        self._events = self._iterate_checked_events(text)
 
     def __iter__(self) -> Iterator[yaml.Event]:
         return self._events
@@ -97,7 +97,7 @@ class _Events:
     def refuse(self, event: yaml.Event, what: str) -> BadSetting:
         return _refusal(self.path, what, line=_line(event), key=self.key)
 
-    def _checked(self, text: str) -> Iterator[yaml.Event]:
+    def _iterate_checked_events(self, text: str) -> Iterator[yaml.Event]:
         depth = documents = 0
         for event in yaml.parse(text, Loader=_Loader):
             documents += isinstance(event, yaml.DocumentStartEvent)
@@ -117,18 +117,18 @@ def _line(event: yaml.Event) -> int | None:
     return event.start_mark.line + 1 if event.start_mark else None
 
 
-def _entries(events: _Events) -> Iterator[FileEntry]:
+def _entries(events: _CheckedYamlEvents) -> Iterator[FileEntry]:
     first = next(events, None)
     if first is None or (isinstance(first, yaml.ScalarEvent) and not first.value):
         return
     if not isinstance(first, yaml.MappingStartEvent):
         raise events.refuse(first, "holds no `key: value` lines")
-    yield from _mapping(events, "")
+    yield from _parse_mapping(events, "")
     next(events, None)  # checks that nothing follows the mapping
 
 
-def _mapping(events: _Events, prefix: str) -> Iterator[FileEntry]:
-    # `_checked` bounds the depth, and so this recursion.
+def _parse_mapping(events: _CheckedYamlEvents, prefix: str) -> Iterator[FileEntry]:
+    # `_iterate_checked_events` bounds the depth, and so this recursion.
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             return
@@ -139,14 +139,14 @@ def _mapping(events: _Events, prefix: str) -> Iterator[FileEntry]:
         value = next(events)
         if isinstance(value, yaml.MappingStartEvent):
             yield FileEntry(name=name, raw=None, line=line)
-            yield from _mapping(events, name + ".")
+            yield from _parse_mapping(events, name + ".")
         elif isinstance(value, yaml.SequenceStartEvent):
             yield FileEntry(name=name, raw=tuple(_items(events)), line=line)
         elif isinstance(value, yaml.ScalarEvent):
             yield FileEntry(name=name, raw=value.value, line=line)
 
 
-def _items(events: _Events) -> Iterator[str]:
+def _items(events: _CheckedYamlEvents) -> Iterator[str]:
     for event in events:
         if isinstance(event, yaml.SequenceEndEvent):
             return
@@ -155,7 +155,7 @@ def _items(events: _Events) -> Iterator[str]:
         yield event.value
 
 
-def _without_doubles(found: list[FileEntry], path: Path) -> tuple[FileEntry, ...]:
+def _refuse_duplicate_entries(found: list[FileEntry], path: Path) -> tuple[FileEntry, ...]:
     seen: dict[str, int | None] = {}
     for entry in found:
         if entry.name in seen:
@@ -167,13 +167,13 @@ def _without_doubles(found: list[FileEntry], path: Path) -> tuple[FileEntry, ...
 
 def _refusal(path: Path, what: str, *, line: int | None, key: str = "") -> BadSetting:
     place = f"{path}:{line}" if line else str(path)
-    at = f" at `{shorten(key)}`" if key else ""
+    at = f" at `{shorten_for_message(key)}`" if key else ""
     return BadSetting(
         f"{place} {what}{at}.",
         hint="A settings file holds sections, keys and values, such as `store:` with `pool_max: 10` below it.",
         file=str(path),
         line=line,
-        key=shorten(key),
+        key=shorten_for_message(key),
     )
 
 
@@ -254,7 +254,7 @@ class LoadedSettings:
         return self.sources.get(name, DEFAULT)
 
     def setting(self, name: str) -> Setting:
-        key = find_setting(name)
+        key = find_setting_key(name)
         return Setting(
             key=key,
             value=format_value(key, value_at(self.tree, key.name)),
@@ -267,22 +267,24 @@ class LoadedSettings:
         return tuple(self.setting(name) for name in KEYS)
 
 
-def load_from(deployment: Deployment, rows: Iterable[ConfigTableRow] = ()) -> LoadedSettings:
+def load_settings(deployment: Deployment, rows: Iterable[ConfigTableRow] = ()) -> LoadedSettings:
     """Return the tree that a deployment and the config table ask for."""
-    loaded = combine_layers(from_file(deployment.file()), from_rows(rows), from_deployment(deployment))
+    loaded = combine_layers(
+        layer_from_file(deployment.file()), layer_from_rows(rows), layer_from_deployment(deployment)
+    )
     return replace(loaded, deployment=deployment)
 
 
-def from_deployment(deployment: Deployment) -> Layer:
+def layer_from_deployment(deployment: Deployment) -> Layer:
     """Return what is pinned: the environment, overridden by the command line."""
-    return {**from_environment(deployment.environment), **from_command_line(deployment.command_line)}
+    return {**layer_from_environment(deployment.environment), **layer_from_command_line(deployment.command_line)}
 
 
-def from_file(path: Path | None) -> Layer:
-    return {} if path is None else from_entries(read_settings_file(path), place=str(path))
+def layer_from_file(path: Path | None) -> Layer:
+    return {} if path is None else layer_from_entries(read_settings_file(path), place=str(path))
 
 
-def from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
+def layer_from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
     """Return the values of a file. Sections come last: a wrong key in a wrong section is the better error."""
     layer: dict[str, SourcedValue] = {}
     for entry in sorted(entries, key=lambda entry: entry.raw is None):
@@ -310,13 +312,13 @@ def _check_section(entry: FileEntry, source: SettingSource) -> None:
         )
 
 
-def from_rows(rows: Iterable[ConfigTableRow], *, space: SpaceId = EVERY_SPACE) -> Layer:
-    return {name: value for row in rows if row.space == space for name, value in [from_row(row)]}
+def layer_from_rows(rows: Iterable[ConfigTableRow], *, space: SpaceId = EVERY_SPACE) -> Layer:
+    return {name: value for row in rows if row.space == space for name, value in [sourced_value_from_row(row)]}
 
 
-def from_row(row: ConfigTableRow) -> tuple[str, SourcedValue]:
+def sourced_value_from_row(row: ConfigTableRow) -> tuple[str, SourcedValue]:
     """Return the value of one row. Some keys are not allowed in the table, or not for one space."""
-    source = SettingSource(kind=SourceKind.TABLE, place=f"row `{shorten(row.key)}` of space `{row.space}`")
+    source = SettingSource(kind=SourceKind.TABLE, place=f"row `{shorten_for_message(row.key)}` of space `{row.space}`")
     key = _found(row.key, source)
     problem = table_refusal_reason(key, space=row.space)
     if problem:
@@ -335,7 +337,7 @@ def table_refusal_reason(key: SettingKey, *, space: SpaceId) -> str:
     return ""
 
 
-def from_environment(environment: Mapping[str, str]) -> Layer:
+def layer_from_environment(environment: Mapping[str, str]) -> Layer:
     """Return the values of the variables. Unknown ones with our prefix are rejected, to catch typos."""
     layer: dict[str, SourcedValue] = {}
     for variable, text in sorted(environment.items()):
@@ -343,7 +345,7 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
             continue
         key = VARIABLES.get(variable)
         if key is None:
-            raise _unknown_variable(variable)
+            raise _unknown_variable_error(variable)
         layer[key.name] = parse_sourced_value(
             key, text, source=SettingSource(kind=SourceKind.ENVIRONMENT, place=variable)
         )
@@ -353,30 +355,30 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
 VARIABLES: Mapping[str, SettingKey] = {key.variable: key for key in KEYS.values()}
 
 
-def _unknown_variable(variable: str) -> UnknownSetting:
+def _unknown_variable_error(variable: str) -> UnknownSetting:
     name = variable.removeprefix(PREFIX).lower().replace("__", ".")
     near = nearest_name(name)
     question = f": did you mean `{near}` (`{KEYS[near].variable}`)?" if near else "."
     return UnknownSetting(
-        f"`{shorten(name)}` is not a setting, but the environment has `{shorten(variable)}`{question}",
-        key=shorten(name),
+        f"`{shorten_for_message(name)}` is not a setting, but the environment has `{shorten_for_message(variable)}`{question}",
+        key=shorten_for_message(name),
         nearest=near,
         source=SourceKind.ENVIRONMENT.value,
     )
 
 
-def from_command_line(options: Mapping[str, object]) -> Layer:
+def layer_from_command_line(options: Mapping[str, object]) -> Layer:
     """Return the values of command options, by the key that each sets; `None` was not given."""
     layer: dict[str, SourcedValue] = {}
     for name, option in options.items():
         if option is not None:
             source = SettingSource(kind=SourceKind.COMMAND_LINE, place=name)
             key = _found(name, source)
-            layer[key.name] = parse_sourced_value(key, _raw(option), source=source)
+            layer[key.name] = parse_sourced_value(key, _option_to_raw(option), source=source)
     return layer
 
 
-def _raw(option: object) -> Raw:
+def _option_to_raw(option: object) -> Raw:
     return [str(item) for item in option] if isinstance(option, (list, tuple)) else str(option)
 
 
@@ -386,13 +388,13 @@ def combine_layers(*layers: Layer) -> LoadedSettings:
     for layer in layers:
         merged |= layer
     try:
-        tree = Settings.model_validate(_nested({name: found.value for name, found in merged.items()}))
+        tree = Settings.model_validate(_nest_by_section({name: found.value for name, found in merged.items()}))
     except ValidationError as error:
-        raise _disagreement(error, merged) from None
+        raise _build_disagreement_error(error, merged) from None
     return LoadedSettings(tree=tree, sources={name: found.source for name, found in merged.items()})
 
 
-def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
+def _nest_by_section(values: Mapping[str, Any]) -> dict[str, Any]:
     root: dict[str, Any] = {}
     for name, value in values.items():
         *sections, leaf = name.split(".")
@@ -403,7 +405,7 @@ def _nested(values: Mapping[str, Any]) -> dict[str, Any]:
     return root
 
 
-def _disagreement(error: ValidationError, merged: Layer) -> BadSetting:
+def _build_disagreement_error(error: ValidationError, merged: Layer) -> BadSetting:
     """Explain why values that are each valid do not fit together, by the section's own rule."""
     first = error.errors(include_input=False, include_url=False, include_context=False)[0]
     section = ".".join(str(part) for part in first["loc"])
@@ -421,7 +423,7 @@ def parse_sourced_value(key: SettingKey, raw: Raw, *, source: SettingSource) -> 
 
 
 def build_bad_setting(key: SettingKey, raw: Raw, why: str, *, source: SettingSource) -> BadSetting:
-    value = "[secret]" if key.secret else shorten(raw)
+    value = "[secret]" if key.secret else shorten_for_message(raw)
     return BadSetting(
         f"`{key.name}` {why}, not `{value}` ({source})."
         if why.startswith("must")
@@ -433,7 +435,7 @@ def build_bad_setting(key: SettingKey, raw: Raw, why: str, *, source: SettingSou
 
 def _found(name: str, source: SettingSource) -> SettingKey:
     try:
-        return find_setting(name)
+        return find_setting_key(name)
     except UnknownSetting as error:
         details = error.details | _place(str(error.details["key"]), source)
         raise UnknownSetting(f"{error.message.removesuffix('.')} ({source})", **details) from None

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, SecretStr, model_validator
 
-from festinger.settings.beliefs import (
+from festinger.settings.memory_sections import (
     ConsolidationSettings,
     EpisodesSettings,
     JudgeSettings,
@@ -46,7 +46,7 @@ class StoreSettings(SettingsSection):
     disk_stop_mb: int = setting_field(256, "Free disk space below which growing work pauses.", ge=0, le=10_000_000)
 
     @model_validator(mode="after")
-    def _pool_bounds_in_order(self) -> Self:
+    def _check_pool_bounds(self) -> Self:
         if self.pool_min > self.pool_max:
             raise ValueError("`store.pool_min` must not be above `store.pool_max`")
         return self
@@ -164,21 +164,21 @@ LADDER_WORDS = "some of `nudge`, `temperature`, `prune`, `breaker`, each once"
 THRESHOLD_WORDS = f"four numbers from 2 to {MOST_REPEATS}, each above the one before"
 
 
-def _each_once(ladder: tuple[LadderStep, ...]) -> tuple[LadderStep, ...]:
+def _validate_unique_steps(ladder: tuple[LadderStep, ...]) -> tuple[LadderStep, ...]:
     if len(set(ladder)) != len(ladder):
         raise ValueError(f"must be {LADDER_WORDS}")
     return ladder
 
 
-def _rising(bars: tuple[int, ...]) -> tuple[int, ...]:
+def _validate_rising_thresholds(bars: tuple[int, ...]) -> tuple[int, ...]:
     is_rising = all(low < high for low, high in pairwise((1, *bars)))
     if len(bars) != LEVELS or not is_rising or bars[-1] > MOST_REPEATS:
         raise ValueError(f"must be {THRESHOLD_WORDS}")
     return bars
 
 
-Ladder = Annotated[tuple[LadderStep, ...], AfterValidator(_each_once)]
-Thresholds = Annotated[tuple[int, ...], AfterValidator(_rising)]
+Ladder = Annotated[tuple[LadderStep, ...], AfterValidator(_validate_unique_steps)]
+Thresholds = Annotated[tuple[int, ...], AfterValidator(_validate_rising_thresholds)]
 
 
 class StreamLoopSettings(SettingsSection):
@@ -228,12 +228,12 @@ SIDE_PATTERNS = (
 """How common front ends begin their requests outside the conversation."""
 
 
-def _on_or_off(given: Any) -> Any:
+def _bool_to_on_off(given: Any) -> Any:
     """Undo YAML's reading of the bare words as booleans."""
     return ("on" if given else "off") if isinstance(given, bool) else given
 
 
-OnOff = Annotated[Literal["on", "off"], BeforeValidator(_on_or_off)]
+OnOff = Annotated[Literal["on", "off"], BeforeValidator(_bool_to_on_off)]
 
 
 class ProxySettings(SettingsSection):

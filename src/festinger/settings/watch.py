@@ -27,7 +27,7 @@ State = tuple[tuple[str, int, int, int], ...]
 async def watch_settings_file(settings: LiveSettings, *, stop: asyncio.Event, pause: Pause = asyncio.sleep) -> None:
     """Apply every edit of the file until `stop` is set."""
     deployment = settings.deployment
-    seen = read_file_state(deployment)
+    seen = stat_settings_files(deployment)
     await reread_settings(settings, pause=pause)  # an edit since the start would otherwise be missed
     async for _ in awatch(
         *watched_folders(deployment),
@@ -37,7 +37,7 @@ async def watch_settings_file(settings: LiveSettings, *, stop: asyncio.Event, pa
         rust_timeout=LOOK_MS,
         yield_on_timeout=True,
     ):
-        found = read_file_state(deployment)
+        found = stat_settings_files(deployment)
         if found != seen:
             await reread_settings(settings, pause=pause)
             seen = found
@@ -57,7 +57,7 @@ def watched_folders(deployment: Deployment) -> tuple[Path, ...]:
     return tuple(sorted(folder for folder in wanted if folder.is_dir()))
 
 
-def read_file_state(deployment: Deployment) -> State:
+def stat_settings_files(deployment: Deployment) -> State:
     """Return file metadata that differs after every edit, without reading the files."""
     return tuple(_state_of(path) for path in deployment.candidates())
 

@@ -26,9 +26,9 @@ from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.observability.metrics import CACHE_RELOADS, DEGRADED
 from festinger.store.connection import FIRST_PAUSE, LONGEST_PAUSE, Connection, cancel_tasks
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 GONE = 0
 """Version of a scope that is no longer counted because its space was erased."""
@@ -50,7 +50,7 @@ class CacheChange:
     version: int
 
 
-async def bump_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
+async def bump_cache_version(transaction: Transaction, *, space: SpaceId, room: str) -> int:
     """Count a write and notify the other processes when this transaction commits."""
     row = await transaction.one(Q["raise_cache_version"], space=space, room=room)
     return int(row["version"])
@@ -61,7 +61,7 @@ async def load_cache_versions(store: Store) -> Mapping[CacheScope, int]:
     return {CacheScope(space=row["space_id"], room=row["room"]): row["version"] for row in rows}
 
 
-def parse_change(payload: str) -> CacheChange | None:
+def parse_cache_notification(payload: str) -> CacheChange | None:
     """Parse a notification; return `None` if it is not one of ours."""
     try:
         said = orjson.loads(payload)
@@ -120,7 +120,7 @@ class CacheListener:
 
     async def run(self) -> Never:
         """Listen, compare and reload until canceled. Wait for a store that is down."""
-        duties = (self._hear_for_ever(), self._compare_for_ever(), self._reload_for_ever())
+        duties = (self._listen_forever(), self._compare_forever(), self._reload_forever())
         tasks = [asyncio.create_task(duty) for duty in duties]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -136,14 +136,14 @@ class CacheListener:
             version = now.get(what, GONE)
             heard = self._pending.get(what)
             if self._seen.get(what, GONE) != version and not (heard and heard[0].version > version):
-                self._expect(CacheChange(what=what, version=version), ReloadReason.COMPARED)
+                self._schedule_reload(CacheChange(what=what, version=version), ReloadReason.COMPARED)
 
     async def caught_up(self, change: CacheChange) -> None:
         """Wait until a change, or a later one of the same scope, has been reloaded here."""
         async with self._moved:
             await self._moved.wait_for(lambda: self._seen.get(change.what, GONE) >= change.version)
 
-    async def _hear_for_ever(self) -> None:
+    async def _listen_forever(self) -> None:
         pause = backoff_delays(FIRST_PAUSE, LONGEST_PAUSE)
         while True:
             try:
@@ -162,7 +162,7 @@ class CacheListener:
             await connection.execute(Q["listen"].sql)
             pump = asyncio.create_task(self._pump(connection))
             try:
-                if not await self._hears_itself(connection, pump):
+                if not await self._can_hear_itself(connection, pump):
                     self.hearing = ListenerState.POLLING
                     log.warning("listening is deaf", remedy="set `store.listen_url`")
                     return
@@ -172,7 +172,7 @@ class CacheListener:
             finally:
                 await cancel_tasks([pump])
 
-    async def _hears_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
+    async def _can_hear_itself(self, connection: Connection, pump: asyncio.Task[None]) -> bool:
         """Return whether a message sent through the pool arrives here; behind a pooler it may not."""
         self._word_heard.clear()
         await self._store.run(Q["say_listening"], word=_word(connection))
@@ -187,11 +187,11 @@ class CacheListener:
         async for notification in connection.notifies():
             if notification.payload == _word(connection):
                 self._word_heard.set()
-            elif change := parse_change(notification.payload):
+            elif change := parse_cache_notification(notification.payload):
                 # Only the last of a burst counts: a reload reads the state at the time it runs.
-                self._expect(change, ReloadReason.TOLD)
+                self._schedule_reload(change, ReloadReason.TOLD)
 
-    async def _compare_for_ever(self) -> None:
+    async def _compare_forever(self) -> None:
         while True:
             is_told = self.hearing is ListenerState.LISTENING
             await asyncio.sleep(self._compare_every if is_told else self._poll_every)
@@ -200,11 +200,11 @@ class CacheListener:
             except StoreDown as error:
                 log.warning("versions not compared", error=error.message)
 
-    def _expect(self, change: CacheChange, why: ReloadReason) -> None:
+    def _schedule_reload(self, change: CacheChange, why: ReloadReason) -> None:
         self._pending[change.what] = (change, why)
         self._wake.set()
 
-    async def _reload_for_ever(self) -> None:
+    async def _reload_forever(self) -> None:
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -229,7 +229,7 @@ class CacheListener:
             self._moved.notify_all()
 
 
-def check_listening(listener: CacheListener) -> Check:
+def check_cache_listener(listener: CacheListener) -> Check:
     """Report how changes of other processes reach this one, for `doctor`."""
     match listener.hearing:
         case ListenerState.LISTENING:

@@ -1,6 +1,6 @@
 """Opens and configures connections, translates database errors and cuts frozen ones.
 
-`dial` tries once; `redial` tries until the database answers or the store closes, with pauses that grow from
+`connect_once` tries once; `connect_with_retries` tries until the database answers or the store closes, with pauses that grow from
 0.1 to 5 seconds. Psycopg errors become ours only here: if the database is down, full, too slow or shutting
 down, the error is `StoreDown` and can be retried; contention for rows is `StoreBusy`; a constraint violation
 is `Refused`; anything else is a bug and passes through. A server that froze, or a network that swallows
@@ -32,12 +32,12 @@ from festinger.errors import Refused, StoreBusy, StoreDown
 from festinger.observability.metrics import STORE_ERRORS, STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
 from festinger.store.paths import check_database_url, redact_password
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 Connection = psycopg.AsyncConnection[DictRow]
 Result = TypeVar("Result")
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 CONNECT_SECONDS = 5
 WAKE_SECONDS = 0.1
@@ -73,10 +73,10 @@ class DatabaseConnector:
             "application_name": f"festinger:{self._door}",
         }
 
-    async def dial(self) -> Connection:
+    async def connect_once(self) -> Connection:
         """Try once. Remove the password from libpq's messages."""
         try:
-            connection = await StoppableConnection.connect(
+            connection = await CancelSafeConnection.connect(
                 self._url, row_factory=dict_row, autocommit=True, **self._options()
             )
             await self._configure(connection)
@@ -86,21 +86,21 @@ class DatabaseConnector:
         self.trouble = None
         return connection
 
-    async def redial(self) -> Connection:
+    async def connect_with_retries(self) -> Connection:
         """Try until the database answers; give up only when the store closes."""
         for pause in backoff_delays(FIRST_PAUSE, LONGEST_PAUSE):
             try:
-                return await self.dial()
+                return await self.connect_once()
             except psycopg.OperationalError:
-                if await self._hangs_up_within(pause):
+                if await self._is_stopped_within(pause):
                     raise
         raise AssertionError("pauses never end")
 
-    def hang_up(self) -> None:
+    def stop_retrying(self) -> None:
         """Stop retrying: the store closes."""
         self._hung_up.set()
 
-    async def _hangs_up_within(self, seconds: float) -> bool:
+    async def _is_stopped_within(self, seconds: float) -> bool:
         try:
             await asyncio.wait_for(self._hung_up.wait(), seconds)
         except TimeoutError:
@@ -130,7 +130,7 @@ class DatabaseConnector:
             on_failure.pop_all()
 
 
-class StoppableConnection(psycopg.AsyncConnection[DictRow]):
+class CancelSafeConnection(psycopg.AsyncConnection[DictRow]):
     """A connection that stops its statement when the caller is canceled, however often that happens.
 
     Psycopg asks the server to stop and waits for it, but a second cancellation would interrupt that. The
@@ -166,15 +166,15 @@ async def _finish(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.shield(task)
 
 
-class ReconnectingConnection(psycopg.AsyncConnection[DictRow]):
+class RetryingConnection(psycopg.AsyncConnection[DictRow]):
     """The pool's connection class: it connects through the connector, which does not give up."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", *, line: DatabaseConnector, **_: Any) -> Self:  # type: ignore[override]
-        return await line.redial()  # type: ignore[return-value]
+        return await line.connect_with_retries()  # type: ignore[return-value]
 
 
-def is_silent(connection: Connection) -> bool:
+def has_nothing_to_read(connection: Connection) -> bool:
     """Whether an idle connection has nothing to tell: one whose server is gone has its end to read."""
     if connection.closed:
         return False
@@ -206,29 +206,29 @@ def translate_store_errors() -> Iterator[None]:
         with _without_details():
             yield
     except pg.DiskFull as error:
-        raise build_store_down(
+        raise build_store_down_error(
             "disk_full", "The disk of the database is full.", "Free some space; nothing else is needed."
         ) from error
     except pg.ReadOnlySqlTransaction as error:
-        raise build_store_down(
+        raise build_store_down_error(
             "read_only", "The database takes no writes now.", "Point `database_url` at the primary server."
         ) from error
     except _TOO_SLOW as error:
-        raise build_too_slow() from error
+        raise build_too_slow_error() from error
     except pg.LockNotAvailable as error:
-        raise build_store_busy(HELD, "Other work has held the same rows for longer than this waits.") from error
+        raise build_store_busy_error(HELD, "Other work has held the same rows for longer than this waits.") from error
     except _DAMAGED as error:
-        raise build_store_down(
+        raise build_store_down_error(
             DAMAGED, "A table or an index is damaged.", "Rebuild it with `reindex`, or restore a backup."
         ) from error
     except _BUSY as error:
-        raise build_store_busy("busy", "Other work changed the same rows at the same moment.") from error
+        raise build_store_busy_error("busy", "Other work changed the same rows at the same moment.") from error
     except psycopg_pool.PoolTimeout as error:
-        raise build_store_down("no_connection", "No database connection became free in time.") from error
+        raise build_store_down_error("no_connection", "No database connection became free in time.") from error
     except psycopg_pool.PoolClosed as error:
-        raise build_store_down("closed", "The store is closed.", "Open it again.") from error
+        raise build_store_down_error("closed", "The store is closed.", "Open it again.") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise build_store_down("lost", f"The database does not answer: {_first_line(error)}") from error
+        raise build_store_down_error("lost", f"The database does not answer: {_first_line(error)}") from error
     except _TAKEN as error:
         raise _refused("There is already one like this.", error) from error
     except pg.ForeignKeyViolation as error:
@@ -246,16 +246,16 @@ def _without_details() -> Iterator[None]:
         raise
 
 
-def build_store_down(kind: str, message: str, hint: str | None = None) -> StoreDown:
+def build_store_down_error(kind: str, message: str, hint: str | None = None) -> StoreDown:
     STORE_ERRORS.labels(kind).inc()
     return StoreDown(message, hint=hint, kind=kind)
 
 
-def build_too_slow() -> StoreDown:
-    return build_store_down(TOO_SLOW, "The database took longer than its limit.")
+def build_too_slow_error() -> StoreDown:
+    return build_store_down_error(TOO_SLOW, "The database took longer than its limit.")
 
 
-def build_store_busy(kind: str, message: str) -> StoreBusy:
+def build_store_busy_error(kind: str, message: str) -> StoreBusy:
     STORE_ERRORS.labels(kind).inc()
     return StoreBusy(message, kind=kind)
 
@@ -296,7 +296,9 @@ def cut_if_frozen(connection: Connection, seconds: float) -> Iterator[None]:
     except psycopg.OperationalError as error:
         if not watch.has_cut:
             raise
-        raise build_store_down("frozen", "The database stopped answering in the middle of a statement.") from error
+        raise build_store_down_error(
+            "frozen", "The database stopped answering in the middle of a statement."
+        ) from error
     finally:
         timer.cancel()
 

@@ -27,9 +27,9 @@ from festinger.errors import CannotStart
 from festinger.ids import SpaceId
 from festinger.records import record_json
 from festinger.store.embedded.password import Secret
-from festinger.store.paths import make_folder, open_private
+from festinger.store.paths import make_folder, open_private_file
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import Query, queries_of
+from festinger.store.queries import Query, load_queries
 from festinger.text.blocks import MARK, ErasurePattern
 
 log = structlog.get_logger()
@@ -63,7 +63,7 @@ class ErasureLedger:
 def open_erasure_ledger(path: Path, secret: Secret = os.urandom) -> ErasureLedger:
     """Open the ledger at `path`; create it with a new salt if it is missing."""
     make_folder(path.parent)
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    handle = open_private_file(path, os.O_RDWR | os.O_CREAT)
     with os.fdopen(handle, "r+b") as file:
         fcntl.flock(handle, fcntl.LOCK_EX)
         head = file.readline()
@@ -88,7 +88,7 @@ def append_entries(ledger: ErasureLedger, entries: Iterable[ErasureEntry]) -> No
     lines = b"".join(_line(record_json(entry)) for entry in entries)
     if not lines:
         return
-    handle = open_private(ledger.path, os.O_RDWR | os.O_APPEND)
+    handle = open_private_file(ledger.path, os.O_RDWR | os.O_APPEND)
     with os.fdopen(handle, "r+b") as file:
         fcntl.flock(handle, fcntl.LOCK_EX)
         # A line that a crash cut off must not swallow the next one.
@@ -116,7 +116,7 @@ def _line(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,19 +147,21 @@ async def _clean(transaction: Transaction, space: SpaceId, column: TextColumn, c
     if column.kind == "jsonb":
         return await _clean_documents(transaction, space, column, cut)
     query = Q["cut_text" if column.kind == "text" else "cut_texts"]
-    return await transaction.run(_of(query, column), space=space, pattern=cut.pattern, mark=MARK)
+    return await transaction.run(_bind_column(query, column), space=space, pattern=cut.pattern, mark=MARK)
 
 
 async def _clean_documents(transaction: Transaction, space: SpaceId, column: TextColumn, cut: ErasurePattern) -> int:
     """Cut JSON documents string by string: a pattern over the whole could break their syntax."""
-    rows = await transaction.all(_of(Q["find_documents"], column), space=space, pattern=cut.json_pattern)
+    rows = await transaction.all(_bind_column(Q["find_documents"], column), space=space, pattern=cut.json_pattern)
     for row in rows:
-        document = json.dumps(cut.out_of_json(row["document"]), ensure_ascii=False)
-        await transaction.run(_of(Q["put_document"], column), space=space, place=row["place"], document=document)
+        document = json.dumps(cut.erase_from_json(row["document"]), ensure_ascii=False)
+        await transaction.run(
+            _bind_column(Q["put_document"], column), space=space, place=row["place"], document=document
+        )
     return len(rows)
 
 
-def _of(query: Query, column: TextColumn) -> Query:
+def _bind_column(query: Query, column: TextColumn) -> Query:
     """Return the statement for one column. Names come from the catalog and are quoted by psycopg."""
     places = {"{table}": column.table, "{column}": column.name}
     text = query.sql

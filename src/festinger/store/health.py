@@ -12,12 +12,12 @@ from festinger.errors import StoreDown
 from festinger.observability.checks import Check, failed_check, ok_check, warning_check
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup.backup import AUTOMATIC, SUFFIX
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.repositories.spaces import latest_crash
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 CLOCK_SLACK = timedelta(seconds=5)
 RECENT = timedelta(days=7)
@@ -81,7 +81,7 @@ def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Chec
     """Check that automatic backups, if enabled, are being made."""
     if not settings.backup_schedule:
         return ok_check("store.backup", "No automatic backups are wanted (`store.backup_schedule` is empty).")
-    made = list(Layout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}"))
+    made = list(HomeLayout(home=home).backups.glob(f"{AUTOMATIC}*{SUFFIX}"))
     if not made:
         return warning_check("store.backup", "No automatic backup was made yet.", "Run `festinger jobs run backup`.")
     age = now.timestamp() - max(path.stat().st_mtime for path in made)

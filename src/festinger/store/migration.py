@@ -27,9 +27,9 @@ from festinger.store.connection import (
     translate_store_errors,
 )
 from festinger.store.paths import check_database_url, redact_password
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 OLDEST_POSTGRES = 15
 OLDEST_PGVECTOR = (0, 8)
@@ -74,7 +74,7 @@ async def read_server_versions(connection: Connection) -> ServerVersions:
     return ServerVersions(**row)
 
 
-async def require_supported(connection: Connection) -> ServerVersions:
+async def require_supported_server(connection: Connection) -> ServerVersions:
     """Return the versions of the server; raise `StoreUnfit` with the versions found if they are too old."""
     found = await read_server_versions(connection)
     if not is_supported(found):
@@ -118,7 +118,7 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def own_migrations() -> list[Migration]:
+def load_own_migrations() -> list[Migration]:
     """Return the migrations that ship with Festinger, in order."""
     folder = files("festinger.store").joinpath("migrations")
     found = [entry for entry in folder.iterdir() if entry.name.endswith((".pre.sql", ".post.sql"))]
@@ -161,7 +161,7 @@ async def migrate(url: str, migrations: Sequence[Migration], *, allowed: bool = 
     applied = []
     with translate_store_errors():
         async with closing_connection(await _connect(url)) as connection:
-            await require_supported(connection)
+            await require_supported_server(connection)
             while (name := await _step(connection, migrations, allowed=allowed)) is not None:
                 log.debug("migration applied", room="store", migration=name)
                 applied.append(name)
@@ -176,7 +176,7 @@ async def _step(
         # Held until this transaction ends, not the session, which a pooler shares. If ten processes start at
         # once, each looks again when its turn comes.
         await connection.execute(Q["lock_migrations"].sql)
-        todo = pending_migrations(migrations, await _applied(connection))
+        todo = pending_migrations(migrations, await _load_applied_migrations(connection))
         if todo and not allowed:
             raise CannotStart(
                 f"The database is behind by {len(todo)} migrations and `store.migrate` is `manual`.",
@@ -191,7 +191,7 @@ async def _step(
         return todo[0].name
 
 
-async def _applied(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[str, str]]:
+async def _load_applied_migrations(connection: psycopg.AsyncConnection[DictRow]) -> list[tuple[str, str]]:
     """Return the applied migrations without changing anything, so that a read-only role can ask."""
     cursor = await connection.execute(Q["find_schema_migration"].sql)
     found = await cursor.fetchone()

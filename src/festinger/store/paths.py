@@ -41,7 +41,7 @@ def config_directory(*, person: Path) -> Path:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class HomeLayout:
     """Paths inside a home."""
 
     home: Path
@@ -57,17 +57,17 @@ class Layout:
         return self.home / "pg.growing"
 
     @property
-    def upgraded(self) -> Path:
+    def upgraded_cluster(self) -> Path:
         """A finished cluster of the new major version, about to replace the old one."""
         return self.home / "pg.upgraded"
 
     @property
-    def outdated(self) -> Path:
+    def outdated_cluster(self) -> Path:
         """The cluster of the old major version, kept until the new one has answered."""
         return self.home / "pg.outdated"
 
     @property
-    def workshop(self) -> Path:
+    def upgrade_workspace(self) -> Path:
         """Scripts and sockets of a running upgrade."""
         return self.home / "pg.workshop"
 
@@ -128,7 +128,7 @@ def make_folder(path: Path, *, mode: int = PRIVATE_FOLDER, uid: int = -1, gid: i
     return True
 
 
-def open_private(path: Path, flags: int) -> int:
+def open_private_file(path: Path, flags: int) -> int:
     """Open a file that only its owner can read; refuse a symbolic link."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
 
@@ -203,7 +203,7 @@ POLL_SECONDS = 0.02
 
 def is_locked(path: Path) -> bool:
     """Return whether some process holds this lock exclusively."""
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    handle = open_private_file(path, os.O_RDWR | os.O_CREAT)
     try:
         # Shared, so that two concurrent checks do not see each other.
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -216,7 +216,7 @@ def is_locked(path: Path) -> bool:
 
 def try_lock(path: Path) -> int | None:
     """Return a descriptor that holds the lock until all its copies are closed, or `None` if it is taken."""
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    handle = open_private_file(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -27,21 +27,21 @@ from festinger.store.connection import (
     CONNECT_SECONDS,
     Connection,
     DatabaseConnector,
-    ReconnectingConnection,
+    RetryingConnection,
     TimedTransaction,
-    build_store_down,
-    build_too_slow,
+    build_store_down_error,
+    build_too_slow_error,
     closing_connection,
     cut_if_frozen,
-    is_silent,
+    has_nothing_to_read,
     translate_store_errors,
 )
-from festinger.store.migration import require_supported
-from festinger.store.queries import Query, queries_of
+from festinger.store.migration import require_supported_server
+from festinger.store.queries import Query, load_queries
 
 Row = Mapping[str, Any]
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 LIFETIME_SECONDS = 30 * 60
 """Connections are replaced after this long, to pick up a server that moved or changed its permissions."""
@@ -57,7 +57,7 @@ def is_in_transaction() -> bool:
 
 
 @contextmanager
-def _inside() -> Iterator[None]:
+def _mark_in_transaction() -> Iterator[None]:
     outer = _INSIDE.get()
     _INSIDE.set(True)
     try:
@@ -170,7 +170,7 @@ class Store:
         self._direct = direct
 
     @property
-    def is_away(self) -> bool:
+    def is_database_down(self) -> bool:
         """Whether the last attempt to connect failed."""
         return self._line.trouble is not None
 
@@ -192,22 +192,22 @@ class Store:
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:
                     await self._configure(transaction, timeout=0 if patient else limit, plan=plan)
-                with _inside():
+                with _mark_in_transaction():
                     yield transaction
 
     async def all(self, query: Query, *, hot: bool = False, **parameters: Any) -> list[DictRow]:
         """Run one statement, which the server begins and ends by itself: one round trip, not three."""
         limit = (self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms) / 1000
         with translate_store_errors():
-            connection = await self._take_silent(limit)
+            connection = await self._take_live_connection(limit)
         if connection is not None:
             try:
-                with _inside():
+                with _mark_in_transaction():
                     # The session has the limit of other statements; the tighter one is kept here.
                     async with asyncio.timeout(limit if hot else None):
                         return await Transaction(connection, limit=limit).all(query, **parameters)
             except TimeoutError as error:
-                raise build_too_slow() from error
+                raise build_too_slow_error() from error
             except StoreDown:
                 # A connection that its server ended just now: what only reads is asked again on another one.
                 if not (connection.closed and query.sql.startswith("select")):
@@ -241,7 +241,7 @@ class Store:
         For long-lived work: LISTEN, and building an index while writes continue.
         """
         with translate_store_errors():
-            async with closing_connection(await self._direct.dial()) as connection:
+            async with closing_connection(await self._direct.connect_once()) as connection:
                 await connection.set_autocommit(True)
                 await connection.execute(Q["limit_session"].sql)
                 yield connection
@@ -296,12 +296,12 @@ class Store:
                 return connection
         raise AssertionError("the last try returns or raises")
 
-    async def _take_silent(self, wait: float) -> Connection | None:
+    async def _take_live_connection(self, wait: float) -> Connection | None:
         """Return a connection that lives, as far as can be told without asking; none behind a pooler."""
         if self._line.pooler:
             return None
         connection = await self._take(wait)
-        if is_silent(connection):
+        if has_nothing_to_read(connection):
             return connection
         await self.pool.putconn(connection)
         return None
@@ -312,7 +312,7 @@ class Store:
         except psycopg_pool.PoolTimeout as error:
             if self._line.trouble is None:
                 raise
-            raise build_store_down("lost", f"The database does not answer: {self._line.trouble}") from error
+            raise build_store_down_error("lost", f"The database does not answer: {self._line.trouble}") from error
 
 
 @asynccontextmanager
@@ -326,7 +326,7 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
     line = DatabaseConnector(url, settings, door=door, pooler=listen_url is not None)
     direct = DatabaseConnector(listen_url or url, settings, door=door)
     pool: psycopg_pool.AsyncConnectionPool[Connection] = psycopg_pool.AsyncConnectionPool(
-        connection_class=ReconnectingConnection,
+        connection_class=RetryingConnection,
         kwargs={"line": line},
         min_size=settings.pool_min,
         max_size=max(settings.pool_min, settings.pool_max),
@@ -336,13 +336,13 @@ async def open_store(url: str, settings: StoreSettings, *, door: str) -> AsyncIt
         open=False,
     )
     with translate_store_errors():
-        async with closing_connection(await line.dial()) as connection:
-            await require_supported(connection)
+        async with closing_connection(await line.connect_once()) as connection:
+            await require_supported_server(connection)
         await pool.open(wait=True, timeout=CONNECT_SECONDS)
     try:
         yield Store(pool, settings, line=line, direct=direct)
     finally:
-        line.hang_up()
+        line.stop_retrying()
         await pool.close()
 
 

@@ -63,7 +63,7 @@ def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
     return _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", sql).replace("%%", "%"), names
 
 
-def uuid_array(ids: Sequence[UUID]) -> str:
+def format_uuid_array(ids: Sequence[UUID]) -> str:
     """Write ids as one literal: for a hundred of them, psycopg's list of UUIDs takes five times as long."""
     return f"{{{','.join([each.hex for each in ids])}}}"
 
@@ -90,7 +90,7 @@ class Queries(Mapping[str, Query]):
 
 
 @cache
-def queries_of(package: str) -> Queries:
+def load_queries(package: str) -> Queries:
     """Load the queries of a package (such as `festinger.events`)."""
     text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
     return Queries(package.rpartition(".")[2], text)

@@ -19,18 +19,18 @@ from festinger.settings.master_key import (
     MasterKey,
     SecretLocation,
     Vault,
-    discard_next,
+    delete_next_key,
+    generate_master_key,
     key_id,
-    new_key,
-    next_file,
-    promote_next,
-    read_key,
-    write_key,
+    next_key_path,
+    read_key_file,
+    replace_with_next_key,
+    write_key_file,
 )
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import Query, queries_of
+from festinger.store.queries import Query, load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 log = structlog.get_logger()
 
@@ -52,42 +52,42 @@ SEALED_COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RotationResult:
+class KeyRotationResult:
     key: MasterKey
     moved: int
     unreadable: int
     """Secrets that the old key could not open either; they are left as they were and must be set again."""
 
 
-async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -> RotationResult:
+async def rotate_master_key(store: Store, old: MasterKey, *, entropy: Entropy) -> KeyRotationResult:
     """Reseal every secret with a new master key."""
     if old.file is None:
         raise SettingPinned(
             f"The master key comes from `{VARIABLE}` and cannot be changed here.",
             hint=f"Put it into the key file, unset `{VARIABLE}`, then rotate.",
         )
-    new = replace(new_key(entropy), file=old.file)
+    new = replace(generate_master_key(entropy), file=old.file)
     async with store.transaction() as transaction:
         await transaction.maybe(Q["lock_master_key"])
         await _check_name(transaction, key_id(old))
         # Left by a rotation that never committed; one that did would have raised `Stale` above.
-        discard_next(old.file)
-        write_key(next_file(old.file), new)
+        delete_next_key(old.file)
+        write_key_file(next_key_path(old.file), new)
         moved, unreadable = await _reseal(transaction, Vault(old, entropy), Vault(new, entropy))
         await transaction.run(Q["put_master_key"], key_id=key_id(new))
     # A process that started after the commit may have done this already.
     with suppress(FileNotFoundError):
-        promote_next(old.file)
+        replace_with_next_key(old.file)
     log.info("master key rotated", room="store", moved=moved, unreadable=unreadable)
-    return RotationResult(key=new, moved=moved, unreadable=unreadable)
+    return KeyRotationResult(key=new, moved=moved, unreadable=unreadable)
 
 
 async def recover_master_key(store: Store, found: MasterKey) -> MasterKey:
     """Return the key in force, after finishing or undoing an interrupted rotation. Runs at every start."""
     async with store.transaction() as transaction:
         await transaction.maybe(Q["lock_master_key"])
-        recorded = await _recorded(transaction)
-        key = _settled_files(found, recorded)
+        recorded = await _load_recorded_key_id(transaction)
+        key = _finish_interrupted_rotation(found, recorded)
         if recorded != key_id(key):
             # First start, or the key was lost and replaced: the new one seals from now on.
             await transaction.run(Q["put_master_key"], key_id=key_id(key))
@@ -103,33 +103,33 @@ async def require_current_key(transaction: Transaction, name: str) -> None:
 
 
 async def _check_name(transaction: Transaction, name: str) -> None:
-    recorded = await _recorded(transaction)
+    recorded = await _load_recorded_key_id(transaction)
     if recorded not in (None, name):
         raise Stale(
             "The master key was changed since this process started.", hint="Restart it; it then reads the new key."
         )
 
 
-async def _recorded(transaction: Transaction) -> str | None:
+async def _load_recorded_key_id(transaction: Transaction) -> str | None:
     row = await transaction.maybe(Q["find_master_key"])
     return None if row is None else str(row["key_id"])
 
 
-def _settled_files(found: MasterKey, recorded: str | None) -> MasterKey:
+def _finish_interrupted_rotation(found: MasterKey, recorded: str | None) -> MasterKey:
     if found.file is None:
         return found
     try:
-        waiting = read_key(next_file(found.file))
+        waiting = read_key_file(next_key_path(found.file))
     except FileNotFoundError:
         # Read again under the lock: a rotation may have finished in the meantime.
-        return read_key(found.file)
+        return read_key_file(found.file)
     if key_id(waiting) == recorded:
-        promote_next(found.file)
+        replace_with_next_key(found.file)
         log.info("rotation of the master key finished", room="store")
     else:
-        discard_next(found.file)
+        delete_next_key(found.file)
         log.info("rotation of the master key undone", room="store")
-    return read_key(found.file)
+    return read_key_file(found.file)
 
 
 async def _reseal(transaction: Transaction, old: Vault, new: Vault) -> tuple[int, int]:

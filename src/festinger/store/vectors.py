@@ -22,11 +22,11 @@ from psycopg.rows import DictRow
 
 from festinger.errors import BadInput
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import Query, queries_of
+from festinger.store.queries import Query, load_queries
 
 log = structlog.get_logger(room="store")
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 READ_WHOLE_BELOW = 10_000
 """Below this many vectors of a model, a space is searched by a full scan. The index does not know spaces, so
@@ -41,7 +41,7 @@ _PLACE = re.compile(r"\{([a-z]+)\}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VectorModel:
+class EmbeddingModelSpec:
     """An embedding model: `provider:model` and the number of dimensions."""
 
     name: str
@@ -52,7 +52,7 @@ class VectorModel:
 class QueryVector:
     """A vector to search with. It only matches vectors of its own model."""
 
-    model: VectorModel
+    model: EmbeddingModelSpec
     vector: HalfVector
 
 
@@ -61,14 +61,14 @@ def to_halfvec(values: Sequence[float] | NDArray[np.floating[Any]]) -> HalfVecto
     return HalfVector(np.asarray(values, dtype=np.float16))
 
 
-def build_query_vector(model: VectorModel, values: Sequence[float] | NDArray[np.floating[Any]]) -> QueryVector:
+def build_query_vector(model: EmbeddingModelSpec, values: Sequence[float] | NDArray[np.floating[Any]]) -> QueryVector:
     if len(values) != model.dims:
         raise BadInput(f"A vector of `{model.name}` has {model.dims} numbers, not {len(values)}.")
     return QueryVector(model=model, vector=to_halfvec(values))
 
 
 @lru_cache(maxsize=256)
-def bind_model(query: Query, model: VectorModel, *, near: int = NEAR) -> Query:
+def bind_model(query: Query, model: EmbeddingModelSpec, *, near: int = NEAR) -> Query:
     """Put the model into a named query, as literals so that the planner finds the model's own index; and, where the query
     asks, how many of the nearest are wanted: a plan that is kept takes a limit that it does not know for a large one."""
     if missing := [place for place in PLACES if place not in query.sql]:
@@ -100,14 +100,14 @@ async def find_nearest_each(
     return await transaction.all(bind_model(query, *models, near=near), **vectors, **parameters)
 
 
-def index_name(table: str, model: VectorModel) -> str:
+def index_name(table: str, model: EmbeddingModelSpec) -> str:
     """Return the name of a model's index; a hash, since model names can be longer than index names."""
     digest = hashlib.sha256(f"{model.name} {model.dims}".encode()).hexdigest()[:12]
     return f"{table}_hnsw_{digest}"
 
 
 async def ensure_index(
-    store: Store, table: str, model: VectorModel, *, purpose: str | None = None, column: str = "vector"
+    store: Store, table: str, model: EmbeddingModelSpec, *, purpose: str | None = None, column: str = "vector"
 ) -> bool:
     """Build the index of a model if it is missing, without blocking writes; return whether it is in place.
 
@@ -135,13 +135,13 @@ async def ensure_index(
         return True
 
 
-async def drop_index(store: Store, table: str, model: VectorModel) -> None:
+async def drop_index(store: Store, table: str, model: EmbeddingModelSpec) -> None:
     async with store.apart() as connection:
         await connection.execute(_placed(Q["drop_vector_index"], index=index_name(table, model)).encode())
 
 
 def _placed(
-    query: Query, *, model: VectorModel | None = None, purpose: str | None = None, near: int = NEAR, **names: str
+    query: Query, *, model: EmbeddingModelSpec | None = None, purpose: str | None = None, near: int = NEAR, **names: str
 ) -> str:
     """Fill names and literals into a statement, quoted by psycopg.
 

@@ -92,11 +92,11 @@ class AnnotatedText:
     def is_said(self, index: int, *, denial_counts: bool = True) -> bool:
         """Return whether the writer asserts what stands at this token."""
         sentence = self._sentence(index)
-        if sentence.asks or sentence.guesses or self._supposed(sentence.supposed, sentence.turns, index):
+        if sentence.asks or sentence.guesses or self._is_in_scope(sentence.supposed, sentence.turns, index):
             return False
-        return not (denial_counts and self._supposed(sentence.denied, sentence.turns, index))
+        return not (denial_counts and self._is_in_scope(sentence.denied, sentence.turns, index))
 
-    def quotation(self, index: int) -> tuple[int, int] | None:
+    def quotation_span(self, index: int) -> tuple[int, int] | None:
         """Return the span of the quotation or code that a token stands in."""
         token = self.tokens[index]
         at = bisect_right(self._spans, (token.start, len(self.text))) - 1
@@ -117,7 +117,7 @@ class AnnotatedText:
             last=last,
             asks=_QUESTION.search(self.text, self.tokens[last].end, until) is not None,
             guesses=_DOUBT.search(self.text, self.tokens[first].start, until) is not None,
-            supposed=[index for index in inside if self._supposes(index) or self._is_given(index, first)],
+            supposed=[index for index in inside if self._supposes(index) or self._starts_task_material(index, first)],
             denied=[index for index in inside if self._denies(index)],
             turns=[index for index in inside if self._turns(index, first)],
         )
@@ -129,7 +129,7 @@ class AnnotatedText:
             return index > 1 and self.tokens[index - 2].text == "in" and self.tokens[index - 1].text in DETERMINERS
         return word in SUPPOSING or (word == "be" and self._follows(index, "should"))
 
-    def _is_given(self, index: int, first: int) -> bool:
+    def _starts_task_material(self, index: int, first: int) -> bool:
         """Return whether the material of a task begins here: `Translate to German: …`."""
         return index > first and ":" in self.gap(index) and self.tokens[first].text in load_words("task_verbs")
 
@@ -146,7 +146,7 @@ class AnnotatedText:
         return self.tokens[index].text == "but" or (index > first and _TURN.search(self.gap(index)) is not None)
 
     @staticmethod
-    def _supposed(marks: Sequence[int], turns: Sequence[int], index: int) -> bool:
+    def _is_in_scope(marks: Sequence[int], turns: Sequence[int], index: int) -> bool:
         """Return whether one of the marks precedes, and nothing has turned the sentence since."""
         at = bisect_left(marks, index) - 1
         if at < 0:

@@ -113,17 +113,17 @@ class ErasurePattern:
     def _compiled(self) -> re.Pattern[str]:
         return re.compile(self.pattern, re.IGNORECASE)
 
-    def out_of(self, text: str) -> str:
+    def erase_from(self, text: str) -> str:
         return self._compiled.sub(MARK, text)
 
-    def out_of_json(self, value: Any) -> Any:
+    def erase_from_json(self, value: Any) -> Any:
         """Return the document with every string cut, including keys."""
         if isinstance(value, str):
-            return self.out_of(value)
+            return self.erase_from(value)
         if isinstance(value, list):
-            return [self.out_of_json(each) for each in value]
+            return [self.erase_from_json(each) for each in value]
         if isinstance(value, dict):
-            return {self.out_of(key): self.out_of_json(each) for key, each in value.items()}
+            return {self.erase_from(key): self.erase_from_json(each) for key, each in value.items()}
         return value
 
 

@@ -63,7 +63,7 @@ _MARK = _table(m=_MARKS)
 _SPACE = _table(s=" ", n="\n\r", t="\t")
 
 
-def count_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Estimate the tokens of `text`; 0 only if it is empty or has nothing but single spaces."""
     cost = 0.0
     if not text.isascii():

@@ -30,11 +30,11 @@ from festinger.text.operands import (
     CuePattern,
     IsCommon,
     Operand,
-    context_after,
+    dimension_after,
     is_blank,
+    noun_phrase_after,
     object_after,
     part_after,
-    phrase_after,
     skip_quantifiers,
     subjects_before,
     whole_at,
@@ -65,50 +65,50 @@ class CueMatch:
     start: int
 
 
-def match_at(reading: AnnotatedText, index: int) -> CueMatch | None:
+def match_cue_at(reading: AnnotatedText, index: int) -> CueMatch | None:
     """Return the longest cue that begins at a token."""
     token = reading.tokens[index]
     if token.text in FORMS_OF_BE:
-        found = match_after_be(reading, index + 1, most=FORMS_OF_BE[token.text], name=token.text)
+        found = match_cue_after_be(reading, index + 1, most=FORMS_OF_BE[token.text], name=token.text)
         return found and replace(found, first=index)
     if keyword := KEYWORDS.get(reading.text[token.start : token.end]):
         return CueMatch(pattern=keyword, first=index, start=index + 1)
-    if found := _phrase(reading, index, ALONE):
-        return _led_on(reading, found) if found.pattern.is_isa else found
-    if token.text in _COLLECTIVES and _is(reading, index + 1, "of"):
+    if found := _match_phrase(reading, index, ALONE):
+        return _skip_leading_noun(reading, found) if found.pattern.is_isa else found
+    if token.text in _COLLECTIVES and _is_adjacent_word(reading, index + 1, "of"):
         return CueMatch(pattern=COLLECTIVE, first=index, start=index + 2)
     return None
 
 
-def match_after_be(reading: AnnotatedText, index: int, *, most: float, name: str) -> CueMatch | None:
+def match_cue_after_be(reading: AnnotatedText, index: int, *, most: float, name: str) -> CueMatch | None:
     """Return the cue whose words after a form of `be` begin at a token."""
     for _ in range(_MOST_ADVERBS):
         if index < len(reading.tokens) and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index)):
             index += 1
-    found = _phrase(reading, index, AFTER_BE) or _article(reading, index)
+    found = _match_phrase(reading, index, AFTER_BE) or _match_article(reading, index)
     if found is None:
         return None
     if found.pattern.is_isa:
-        found = _led_on(reading, found)
+        found = _skip_leading_noun(reading, found)
     pattern = found.pattern
     named = replace(pattern, name=f"{name} {pattern.name}", confidence=min(pattern.confidence, most))
     return replace(found, pattern=named)
 
 
-def _article(reading: AnnotatedText, index: int) -> CueMatch | None:
+def _match_article(reading: AnnotatedText, index: int) -> CueMatch | None:
     if index >= len(reading.tokens) or not is_blank(reading.gap(index)):
         return None
     word = reading.tokens[index].text
     if word not in _BEFORE_NOUNS:
         return None
-    if word in ARTICLES and not any(_are(reading, index, picked) for picked in _PICKED):
+    if word in ARTICLES and not any(_are_adjacent_words(reading, index, picked) for picked in _PICKED):
         pattern = CuePattern(name=word, is_isa=True, dimension=TYPE, confidence=ARTICLES[word])
-        return _led_on(reading, CueMatch(pattern=pattern, first=index, start=index + 1))
+        return _skip_leading_noun(reading, CueMatch(pattern=pattern, first=index, start=index + 1))
     for picked in _PICKED:
-        if _are(reading, index, picked):
+        if _are_adjacent_words(reading, index, picked):
             pattern = CuePattern(name=" ".join(picked), is_isa=True, dimension=TYPE, confidence=LOOSE)
             start = skip_quantifiers(reading, index + len(picked))
-            return _led_on(reading, CueMatch(pattern=pattern, first=index, start=start))
+            return _skip_leading_noun(reading, CueMatch(pattern=pattern, first=index, start=start))
     return None
 
 
@@ -118,14 +118,14 @@ _PICKED = (("any", "one", "of"), ("any", "of"), ("one", "of"))
 _BEFORE_NOUNS = frozenset(ARTICLES) | {picked[0] for picked in _PICKED}
 
 
-def _led_on(reading: AnnotatedText, match: CueMatch) -> CueMatch:
+def _skip_leading_noun(reading: AnnotatedText, match: CueMatch) -> CueMatch:
     """Move the match past a noun that only leads on: `kind of`, `part of`, `term for`."""
-    phrase = phrase_after(reading, match.start)
+    phrase = noun_phrase_after(reading, match.start)
     if not phrase:
         return match
     noun = reading.tokens[phrase[-1]].text
     for link in _LINKS if noun in LABELS else (("of",),):
-        if _are(reading, phrase[-1] + 1, link):
+        if _are_adjacent_words(reading, phrase[-1] + 1, link):
             behind = phrase[-1] + 1 + len(link)
             return _behind(reading, match, behind, said=f"{noun} {' '.join(link)}")
     return match
@@ -141,16 +141,16 @@ def _behind(reading: AnnotatedText, match: CueMatch, start: int, *, said: str) -
     if noun in PARTS:
         return replace(further, pattern=replace(further.pattern, is_isa=False, dimension=MEMBERSHIP))
     if noun in _KINDS or link != "of" or (noun in _GATHERINGS and not _is_name_after(reading, start)):
-        return _led_on(reading, replace(further, start=skip_quantifiers(reading, start)))
+        return _skip_leading_noun(reading, replace(further, start=skip_quantifiers(reading, start)))
     return match
 
 
 def _is_name_after(reading: AnnotatedText, start: int) -> bool:
-    phrase = phrase_after(reading, start)
+    phrase = noun_phrase_after(reading, start)
     return bool(phrase) and reading.tokens[phrase[-1]].capital
 
 
-def _phrase(reading: AnnotatedText, index: int, table: Mapping[tuple[str, ...], CuePattern]) -> CueMatch | None:
+def _match_phrase(reading: AnnotatedText, index: int, table: Mapping[tuple[str, ...], CuePattern]) -> CueMatch | None:
     if index >= len(reading.tokens) or reading.tokens[index].text not in _BEGINNINGS:
         return None
     for length in (3, 2, 1):
@@ -161,11 +161,11 @@ def _phrase(reading: AnnotatedText, index: int, table: Mapping[tuple[str, ...], 
     return None
 
 
-def _are(reading: AnnotatedText, index: int, wanted: tuple[str, ...]) -> bool:
-    return all(_is(reading, index + at, word) for at, word in enumerate(wanted))
+def _are_adjacent_words(reading: AnnotatedText, index: int, wanted: tuple[str, ...]) -> bool:
+    return all(_is_adjacent_word(reading, index + at, word) for at, word in enumerate(wanted))
 
 
-def _is(reading: AnnotatedText, index: int, word: str) -> bool:
+def _is_adjacent_word(reading: AnnotatedText, index: int, word: str) -> bool:
     return index < len(reading.tokens) and reading.tokens[index].text == word and is_blank(reading.gap(index))
 
 
@@ -202,7 +202,7 @@ def extract_cues(
     found: list[RelationCue] = []
     free = 0
     for index in heads:
-        if index < free or not (match := match_at(reading, index)) or not reading.is_said(index):
+        if index < free or not (match := match_cue_at(reading, index)) or not reading.is_said(index):
             continue
         taken = extract_match_cues(reading, match, free=free, dimensions=dimensions, is_common=is_common)
         found += taken.cues
@@ -215,7 +215,7 @@ def extract_match_cues(
 ) -> CueMatchResult:
     """Return the cues that a match forms with its operands; no token before `free` can be a subject."""
     if match.pattern.whole_first:
-        return _whole_first(reading, match, free=free, is_common=is_common)
+        return _extract_whole_first(reading, match, free=free, is_common=is_common)
     subjects = subjects_before(
         reading,
         match.first,
@@ -229,18 +229,18 @@ def extract_match_cues(
         return CueMatchResult(cues=[], until=free)
     dimension, last, at_most = match.pattern.dimension, parent.last, parent.at_most
     if match.pattern.is_isa and not match.pattern.opens_clause:
-        context = context_after(reading, parent.last, dimensions=dimensions, is_common=is_common)
+        context = dimension_after(reading, parent.last, dimensions=dimensions, is_common=is_common)
         if context is not None:
             dimension, last, at_most = context.text or dimension, context.last, context.at_most
     made = [
-        _cue(reading, match, subject, parent, dimension=dimension, last=last, at_most=at_most)
+        _build_cue(reading, match, subject, parent, dimension=dimension, last=last, at_most=at_most)
         for subject in subjects
         if subject.text != parent.text
     ]
     return CueMatchResult(cues=made, until=last + 1)
 
 
-def _cue(
+def _build_cue(
     reading: AnnotatedText,
     match: CueMatch,
     subject: Operand,
@@ -264,13 +264,13 @@ def _cue(
     )
 
 
-def _whole_first(reading: AnnotatedText, match: CueMatch, *, free: int, is_common: IsCommon) -> CueMatchResult:
+def _extract_whole_first(reading: AnnotatedText, match: CueMatch, *, free: int, is_common: IsCommon) -> CueMatchResult:
     whole = whole_at(reading, match.first, lowest=free, is_collective=match.pattern == COLLECTIVE)
     part = part_after(reading, match.start, is_common=is_common) if whole else None
     if whole is None or part is None or part.text == whole.text:
         return CueMatchResult(cues=[], until=free)
     pattern = match.pattern
-    made = _cue(reading, match, part, whole, dimension=pattern.dimension, last=part.last, at_most=part.at_most)
+    made = _build_cue(reading, match, part, whole, dimension=pattern.dimension, last=part.last, at_most=part.at_most)
     return CueMatchResult(cues=[made], until=part.last + 1)
 
 
@@ -286,7 +286,7 @@ def extract_retractions(
     found: list[RelationCue] = []
     free = 0
     for index, token in enumerate(tokens):
-        if index < free or token.text not in _HEADS or not (match := _denial_at(reading, index)):
+        if index < free or token.text not in _HEADS or not (match := _match_denial_at(reading, index)):
             continue
         if reading.is_said(index, denial_counts=False):
             taken = extract_match_cues(reading, match, free=free, dimensions=dimensions, is_common=is_common)
@@ -299,28 +299,28 @@ _CUT_SHORT = {"isn": "is", "aren": "are"}
 _HEADS = frozenset({"is", "are", "no", *_CUT_SHORT})
 
 
-def _denial_at(reading: AnnotatedText, index: int) -> CueMatch | None:
+def _match_denial_at(reading: AnnotatedText, index: int) -> CueMatch | None:
     """Return the denied cue that begins at a token: `is not a`, `is no longer part of`, `no longer runs on`."""
     word = reading.tokens[index].text
     if word == "no":
-        return _verb(reading, index)
-    behind = _behind_denial(reading, index + 1, cut_short=word in _CUT_SHORT)
+        return _match_denied_verb(reading, index)
+    behind = _index_after_denial(reading, index + 1, cut_short=word in _CUT_SHORT)
     be = _CUT_SHORT.get(word, word)
-    found = match_after_be(reading, behind, most=FORMS_OF_BE[be], name=f"{be} not") if behind else None
+    found = match_cue_after_be(reading, behind, most=FORMS_OF_BE[be], name=f"{be} not") if behind else None
     return found and replace(found, first=index)
 
 
-def _verb(reading: AnnotatedText, index: int) -> CueMatch | None:
+def _match_denied_verb(reading: AnnotatedText, index: int) -> CueMatch | None:
     if not _are_words(reading, index + 1, "longer") or index + 2 >= len(reading.tokens):
         return None
-    found = match_at(reading, index + 2)
+    found = match_cue_at(reading, index + 2)
     if found is None or found.pattern.name not in _VERBS:
         return None
     pattern = replace(found.pattern, name=f"no longer {found.pattern.name}", confidence=PHRASE)
     return replace(found, pattern=pattern, first=index)
 
 
-def _behind_denial(reading: AnnotatedText, index: int, *, cut_short: bool) -> int | None:
+def _index_after_denial(reading: AnnotatedText, index: int, *, cut_short: bool) -> int | None:
     """Return the token after the denying words that begin at `index`."""
     if cut_short:
         denies = index < len(reading.tokens) and reading.tokens[index].text == "t"

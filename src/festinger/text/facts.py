@@ -37,15 +37,15 @@ def parse_fact(line: str) -> FactTriple:
         raise BadFact(f"A fact has at most {LONGEST} characters; this one has {len(line)}.", hint=GRAMMAR)
     flags = list(_FLAG.finditer(line))
     if len(flags) != 1:
-        raise BadFact(_flags_missing_or_many(len(flags)), hint=GRAMMAR)
+        raise BadFact(_flag_count_error(len(flags)), hint=GRAMMAR)
     parent, *contexts = _CONTEXT.split(line[flags[0].end() :])
     if len(contexts) > 1:
         raise BadFact("A fact has one context at most.", hint=GRAMMAR)
     is_isa = flags[0].group(1).lower() == "isa"
     return FactTriple(
-        concept=_operand(line[: flags[0].start()], "before the flag"),
-        parent=_operand(parent, "after the flag"),
-        dimension=_operand(contexts[0], "after `in context of`") if contexts else _default_dimension(is_isa),
+        concept=_parse_operand(line[: flags[0].start()], "before the flag"),
+        parent=_parse_operand(parent, "after the flag"),
+        dimension=_parse_operand(contexts[0], "after `in context of`") if contexts else _default_dimension(is_isa),
         is_isa=is_isa,
     )
 
@@ -61,7 +61,7 @@ def _default_dimension(is_isa: bool) -> str:
     return TYPE if is_isa else MEMBERSHIP
 
 
-def _operand(written: str, where: str) -> str:
+def _parse_operand(written: str, where: str) -> str:
     """Join all words into one concept; a word of a script without spaces is kept whole."""
     name = "_".join(token.text for token in tokenize(written, known=lambda _: True))
     if not name:
@@ -69,5 +69,5 @@ def _operand(written: str, where: str) -> str:
     return name
 
 
-def _flags_missing_or_many(count: int) -> str:
+def _flag_count_error(count: int) -> str:
     return "A fact needs `-isa` or `-ispart`." if count == 0 else "A fact has one flag, `-isa` or `-ispart`."

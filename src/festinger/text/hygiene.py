@@ -28,19 +28,19 @@ _ASKS = re.compile(
 _TELLS = re.compile(r"\b(?:remember|note) that\b")
 
 
-def is_heartbeat(text: str) -> bool:
+def is_small_talk(text: str) -> bool:
     """Return whether it says no more than that somebody is there, agrees, or goes on."""
     plain = fold(text)
     if _TIME.fullmatch(plain) or _PROGRESS.fullmatch(plain):
         return True
     parts = [part.strip(" '\"()[]*_") for part in _SEPARATOR.split(plain)]
     said = [part for part in parts if part]
-    return all(part in _phrases("heartbeats") or _TIME.fullmatch(part) for part in said)
+    return all(part in _load_phrases("heartbeats") or _TIME.fullmatch(part) for part in said)
 
 
 def is_transient(text: str) -> bool:
     """Return whether it holds only at the moment it is said."""
-    return _any_of("transients").search(fold(text)) is not None
+    return _compile_phrase_list("transients").search(fold(text)) is not None
 
 
 def is_question(text: str) -> bool:
@@ -55,24 +55,24 @@ def is_question(text: str) -> bool:
 
 
 @cache
-def _phrases(name: str) -> frozenset[str]:
+def _load_phrases(name: str) -> frozenset[str]:
     lines = (LISTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     return frozenset(fold(line) for line in lines if line.strip() and not line.startswith("#"))
 
 
 @cache
-def _any_of(name: str) -> re.Pattern[str]:
-    return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_phrases(name)))) + r")\b")
+def _compile_phrase_list(name: str) -> re.Pattern[str]:
+    return re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_load_phrases(name)))) + r")\b")
 
 
 def strip_lead_in(text: str) -> str:
     """Remove phrases such as `By the way,`; a text that is nothing but a lead-in stays as it is."""
-    rest = _lead_in().sub("", text)
+    rest = _lead_in_pattern().sub("", text)
     return rest if rest.strip() else text
 
 
 @cache
-def _lead_in() -> re.Pattern[str]:
+def _lead_in_pattern() -> re.Pattern[str]:
     lines = (LISTS / "lead_ins.txt").read_text(encoding="utf-8").splitlines()
     listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     phrases = "|".join(re.escape(phrase).replace(r"\ ", r"\s+") for phrase in sorted(listed, key=len, reverse=True))
@@ -91,13 +91,13 @@ FEWEST_WORDS = 4
 
 def is_instruction(text: str) -> bool:
     """Return whether it tells its reader what to do."""
-    said = split_into_sentences(_shouts().sub(". ", text[:READ_CHARS]))
+    said = split_into_sentences(_shouted_order_pattern().sub(". ", text[:READ_CHARS]))
     plain = [fold(sentence) for sentence in said]
-    return any(map(_is_order, plain)) or _begins_anew(plain) or _holds_a_task(said)
+    return any(map(_is_order, plain)) or _starts_new_task(plain) or _holds_a_task(said)
 
 
 def _is_order(sentence: str) -> bool:
-    is_said = _order_phrases().search(sentence) or any(form.search(sentence) for form in _forms())
+    is_said = _order_phrase_pattern().search(sentence) or any(form.search(sentence) for form in _order_patterns())
     return bool(is_said) or _commands_an_act(sentence)
 
 
@@ -108,7 +108,7 @@ def _commands_an_act(sentence: str) -> bool:
     return first in load_words("order_verbs") and bool(rest) and rest.partition(" ")[0] not in load_words("after_nouns")
 
 
-def _begins_anew(plain: Sequence[str]) -> bool:
+def _starts_new_task(plain: Sequence[str]) -> bool:
     """Match `Well done. Now write …`, as if the reader's earlier task were over."""
     return any(_OVER.match(before) and _NEXT.match(after) for before, after in pairwise(plain))
 
@@ -163,7 +163,7 @@ _NOT_A_ROLE = "able|ready|in|on|at|logged|connected|here|free|done|going|aware|l
 
 
 @cache
-def _forms() -> tuple[re.Pattern[str], ...]:
+def _order_patterns() -> tuple[re.Pattern[str], ...]:
     drop, told, earlier = (
         "|".join(sorted(load_words(name))) for name in ("disregard_verbs", "told_nouns", "earlier_words")
     )
@@ -203,7 +203,7 @@ def _forms() -> tuple[re.Pattern[str], ...]:
 
 
 @cache
-def _shouts() -> re.Pattern[str]:
+def _shouted_order_pattern() -> re.Pattern[str]:
     """Match the gap before an order that begins with a capital in the middle of other text."""
     verbs = "|".join(
         sorted({spelt for verb in load_words("disregard_verbs") for spelt in (verb.title(), verb.upper())})
@@ -212,7 +212,7 @@ def _shouts() -> re.Pattern[str]:
 
 
 @cache
-def _order_phrases() -> re.Pattern[str]:
+def _order_phrase_pattern() -> re.Pattern[str]:
     lines = (LISTS / "orders.txt").read_text(encoding="utf-8").splitlines()
     listed = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
     return re.compile(r"\b(?:" + "|".join(map(re.escape, listed)) + r")\b")

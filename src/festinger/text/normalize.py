@@ -108,10 +108,10 @@ def limit_combining_marks(text: str) -> str:
 
     Hidden characters must be gone already: between the marks, they could leave a tower of marks behind.
     """
-    if len(text) < _SUSPICIOUS_ROW or _movable().isdisjoint(text) or not _rows().search(text):
+    if len(text) < _SUSPICIOUS_ROW or _reorderable_marks().isdisjoint(text) or not _rows().search(text):
         return text
     apart = "".join(unicodedata.normalize("NFKD", character) for character in text)
-    return _rows().sub(_shortened, apart)
+    return _rows().sub(_limit_mark_run, apart)
 
 
 @cache
@@ -125,7 +125,7 @@ def is_mark(character: str) -> bool:
 
 
 @cache
-def _movable() -> frozenset[str]:
+def _reorderable_marks() -> frozenset[str]:
     """Return the marks that Unicode reorders; the class of a composed mark may hide what it is made of."""
     return frozenset(
         mark
@@ -137,10 +137,10 @@ def _movable() -> frozenset[str]:
 @cache
 def _rows() -> re.Pattern[str]:
     # The lookahead lets plain characters skip the long class of marks.
-    return re.compile(rf"(?=[^\x00-\u02ff])[{''.join(_movable())}]{{{_SUSPICIOUS_ROW},}}")
+    return re.compile(rf"(?=[^\x00-\u02ff])[{''.join(_reorderable_marks())}]{{{_SUSPICIOUS_ROW},}}")
 
 
-def _shortened(row: re.Match[str]) -> str:
+def _limit_mark_run(row: re.Match[str]) -> str:
     # Unicode's canonical order, so that equal letters lose equal marks.
     return "".join(sorted(row.group(), key=unicodedata.combining)[:MARKS_IN_A_ROW])
 
@@ -172,20 +172,20 @@ def fold(text: str) -> str:
 
 def _words(text: str) -> list[str]:
     """Return the folded words. Most are ASCII even in a text that is not, and are cheap."""
-    words = [word.lower() if word.isascii() else _in_one_form(word) for word in text.split()]
+    words = [word.lower() if word.isascii() else _fold_word(word) for word in text.split()]
     # Some characters expand to a space and a mark, and some words to nothing.
     return " ".join(words).split()
 
 
-def _in_one_form(word: str) -> str:
+def _fold_word(word: str) -> str:
     word = limit_combining_marks(word.translate(UNSEEN))
-    while (once := _nearer_to_one_form(word)) != word:
+    while (once := _fold_word_once(word)) != word:
         # Removing one thing can expose another, such as a mark that now joins the letter before it.
         word = once
     return word
 
 
-def _nearer_to_one_form(word: str) -> str:
+def _fold_word_once(word: str) -> str:
     # Composing first unifies canonical equivalents; composing last repairs what case folding split.
     seen = unicodedata.normalize("NFC", word).translate(_STAND_INS)
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())

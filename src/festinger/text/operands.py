@@ -45,7 +45,7 @@ class CuePattern:
     """Whether the whole stands before its part."""
 
 
-def _isa(name: str, confidence: float, *, opens_clause: bool = False) -> CuePattern:
+def _isa_pattern(name: str, confidence: float, *, opens_clause: bool = False) -> CuePattern:
     return CuePattern(name=name, is_isa=True, dimension=TYPE, confidence=confidence, opens_clause=opens_clause)
 
 
@@ -61,15 +61,15 @@ def _by_words(*patterns: CuePattern) -> Mapping[tuple[str, ...], CuePattern]:
     return {tuple(pattern.name.split()): pattern for pattern in patterns}
 
 
-KEYWORDS = {"ISA": _isa("ISA", KEYWORD), "ISPART": _part("ISPART", MEMBERSHIP, KEYWORD)}
+KEYWORDS = {"ISA": _isa_pattern("ISA", KEYWORD), "ISPART": _part("ISPART", MEMBERSHIP, KEYWORD)}
 
 ALONE = _by_words(
     _part("belongs to", MEMBERSHIP, PHRASE),
     _part("belong to", MEMBERSHIP, PHRASE),
     _part("runs on", RUNS_ON, PHRASE),
-    _isa("kind of", BARE, opens_clause=True),
-    _isa("type of", BARE, opens_clause=True),
-    _isa("instance of", BARE, opens_clause=True),
+    _isa_pattern("kind of", BARE, opens_clause=True),
+    _isa_pattern("type of", BARE, opens_clause=True),
+    _isa_pattern("instance of", BARE, opens_clause=True),
     _part("part of", MEMBERSHIP, BARE, opens_clause=True),
     _part("member of", MEMBERSHIP, BARE, opens_clause=True),
     _part("contained in", MEMBERSHIP, BARE, opens_clause=True),
@@ -82,8 +82,8 @@ ALONE = _by_words(
     _whole("comprise", PHRASE),
     _whole("contains", LOOSE),
     _whole("includes", LOOSE),
-    _isa("refers to", LOOSE),
-    _isa("refer to", LOOSE),
+    _isa_pattern("refers to", LOOSE),
+    _isa_pattern("refer to", LOOSE),
 )
 """Cues that need no other word."""
 
@@ -98,7 +98,7 @@ AFTER_BE = _by_words(
     _part("written in", TECH, PHRASE),
     _part("built with", TECH, PHRASE),
     _part("located in", GEOGRAPHY, PHRASE),
-    _isa("defined as", LOOSE),
+    _isa_pattern("defined as", LOOSE),
     _whole("composed of", PHRASE),
     _whole("comprised of", PHRASE),
     _whole("made up of", PHRASE),
@@ -209,15 +209,15 @@ def is_blank(gap: str) -> bool:
     return gap == " " or _BLANK.fullmatch(gap) is not None
 
 
-def phrase_after(reading: AnnotatedText, start: int) -> range:
+def noun_phrase_after(reading: AnnotatedText, start: int) -> range:
     """Return the tokens of the noun phrase at `start`, without its articles and owners."""
-    first = end = _behind_article(reading, start)
+    first = end = _index_after_article(reading, start)
     limit = min(len(reading.tokens), first + LONGEST_PHRASE)
     while end < limit:
         if end > first and _OWNER.match(reading.gap(end)):
             first = end
         elif _ends_phrase(reading, end, first=first):
-            link = _link(reading, end, first=first)
+            link = _find_phrase_continuation(reading, end, first=first)
             if link is None:
                 break
             end = link
@@ -225,7 +225,7 @@ def phrase_after(reading: AnnotatedText, start: int) -> range:
     return range(first, min(end, limit))
 
 
-def _behind_article(reading: AnnotatedText, start: int) -> int:
+def _index_after_article(reading: AnnotatedText, start: int) -> int:
     if start + 1 < len(reading.tokens) and reading.tokens[start].text in ARTICLE_WORDS | POSSESSIVES:
         return start + 1 if is_blank(reading.gap(start + 1)) else start
     return start
@@ -249,7 +249,7 @@ def skip_quantifiers(reading: AnnotatedText, start: int) -> int:
     return start
 
 
-def _link(reading: AnnotatedText, end: int, *, first: int) -> int | None:
+def _find_phrase_continuation(reading: AnnotatedText, end: int, *, first: int) -> int | None:
     """Return the token where a phrase that ends in an adjective continues after a comma, `and` or `or`."""
     if end == first or not _may_be_adjective(reading.tokens[end - 1].text):
         return None
@@ -317,8 +317,8 @@ def object_after(reading: AnnotatedText, start: int, *, is_whole: bool = False) 
     """Return what the cue before `start` says the subject is or is part of; a given whole keeps its name."""
     if start >= len(reading.tokens) or not _OPENING.fullmatch(reading.gap(start)):
         return None
-    phrase = phrase_after(reading, start)
-    if not phrase or not _may_stand(reading, phrase[-1]):
+    phrase = noun_phrase_after(reading, start)
+    if not phrase or not _can_be_operand(reading, phrase[-1]):
         return None
     word = reading.tokens[phrase[-1]].text
     if word in _EMPTY_NOUNS or reading.tokens[phrase[0]].text in HEDGES or is_adjective(word):
@@ -336,7 +336,7 @@ def _name_of_whole(reading: AnnotatedText, phrase: range) -> str:
     return "_".join(token.text for token in nouns)
 
 
-def context_after(
+def dimension_after(
     reading: AnnotatedText, last: int, *, dimensions: Container[str], is_common: IsCommon
 ) -> Operand | None:
     """Return the dimension that `of Z` after an object names: empty if Z is no name, `None` without `of`."""
@@ -348,7 +348,7 @@ def context_after(
         return Operand(text="", first=last, last=last, at_most=WEAK)
     token = reading.tokens[index]
     named = token.capital or token.text in dimensions or not is_common(token.text)
-    if not named or token.text in FUNCTION_WORDS or not _may_stand(reading, index):
+    if not named or token.text in FUNCTION_WORDS or not _can_be_operand(reading, index):
         return Operand(text="", first=last, last=last, at_most=WEAK)
     return Operand(text=token.text, first=index, last=index)
 
@@ -372,12 +372,12 @@ def whole_at(reading: AnnotatedText, cue: int, *, lowest: int, is_collective: bo
     if is_collective:
         return Operand(text=reading.tokens[cue].text, first=cue, last=cue)
     lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
-    place = _place_before(reading, cue, lowest=lowest)
+    place = _find_subject_end(reading, cue, lowest=lowest)
     if place is None:
         return None
     index, at_most = place
     word = reading.tokens[index].text
-    if word in _PRONOUNS or word in FUNCTION_WORDS or not _may_stand(reading, index):
+    if word in _PRONOUNS or word in FUNCTION_WORDS or not _can_be_operand(reading, index):
         return None
     return Operand(text=word, first=index, last=index, at_most=at_most)
 
@@ -391,7 +391,7 @@ def subjects_before(
     means that the speaker calls the subject theirs.
     """
     lowest = max(lowest, reading.bounds(cue)[0], cue - FARTHEST)
-    place = _place_before(reading, cue, lowest=lowest)
+    place = _find_subject_end(reading, cue, lowest=lowest)
     if place is None:
         return []
     index, at_most = place
@@ -405,7 +405,7 @@ def subjects_before(
     return [subject] if other is None else [other, subject]
 
 
-def _place_before(reading: AnnotatedText, cue: int, *, lowest: int) -> tuple[int, float] | None:
+def _find_subject_end(reading: AnnotatedText, cue: int, *, lowest: int) -> tuple[int, float] | None:
     """Return the last token of the subject, and the maximum confidence in that."""
     index = cue - 1
     while index >= lowest and reading.tokens[index].text in _ADVERBS and is_blank(reading.gap(index + 1)):
@@ -435,15 +435,15 @@ def _before_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> tu
 
 def _opening_parenthesis(reading: AnnotatedText, last: int, *, lowest: int) -> int | None:
     """Return the first token inside the parenthesis that closes after `last`."""
-    depth = _depth(reading.gap(last + 1)) if last + 1 < len(reading.tokens) else 1
+    depth = _parenthesis_depth(reading.gap(last + 1)) if last + 1 < len(reading.tokens) else 1
     for index in range(last, lowest, -1):
-        depth += _depth(reading.gap(index))
+        depth += _parenthesis_depth(reading.gap(index))
         if depth <= 0:
             return index
     return None
 
 
-def _depth(gap: str) -> int:
+def _parenthesis_depth(gap: str) -> int:
     return gap.count(")") - gap.count("(")
 
 
@@ -460,7 +460,7 @@ def _before_apposition(reading: AnnotatedText, last: int, *, lowest: int) -> tup
         return None
     if reading.tokens[first].text in _PREAMBLES:
         first = next((index for index in range(first + 1, last) if reading.gap(index).startswith(",")), last)
-    phrase = phrase_after(reading, first)
+    phrase = noun_phrase_after(reading, first)
     if not phrase or phrase[-1] >= last or not _APPOSITION_BEGINS.match(reading.gap(phrase[-1] + 1)):
         return None
     return phrase[-1], LOOSE
@@ -470,7 +470,7 @@ def _subject_at(
     reading: AnnotatedText, index: int, *, lowest: int, strict: bool, is_common: IsCommon
 ) -> Operand | None:
     token = reading.tokens[index]
-    if token.text in _PRONOUNS or token.text in FUNCTION_WORDS or not _may_stand(reading, index):
+    if token.text in _PRONOUNS or token.text in FUNCTION_WORDS or not _can_be_operand(reading, index):
         return None
     if "_" in token.text or not is_common(token.text):
         return Operand(text=token.text, first=index, last=index)
@@ -509,14 +509,14 @@ def _common_subject(reading: AnnotatedText, index: int, *, lowest: int, strict: 
 
 def _phrase_start(reading: AnnotatedText, index: int, *, lowest: int) -> int:
     first = index
-    while first > lowest and index - first < LONGEST_SUBJECT - 1 and _goes_with(reading, first):
+    while first > lowest and index - first < LONGEST_SUBJECT - 1 and _belongs_to_phrase(reading, first):
         first -= 1
     while first < index and reading.tokens[first].sentence_start and reading.tokens[first].text in _OPENERS:
         first += 1
     return first
 
 
-def _goes_with(reading: AnnotatedText, first: int) -> bool:
+def _belongs_to_phrase(reading: AnnotatedText, first: int) -> bool:
     """Return whether the word before belongs to the phrase that begins at `first`."""
     word = reading.tokens[first - 1].text
     return is_blank(reading.gap(first)) and not (
@@ -536,16 +536,16 @@ def _other_name(reading: AnnotatedText, first: int, *, lowest: int, is_common: I
         at -= 1
     if at <= lowest or reading.tokens[at].text != "or" or not reading.tokens[lowest].sentence_start:
         return None
-    place = _place_before(reading, at, lowest=lowest)
+    place = _find_subject_end(reading, at, lowest=lowest)
     other = place and _subject_at(reading, place[0], lowest=lowest, strict=True, is_common=is_common)
     return replace(other, at_most=WEAK) if other else None
 
 
-def _may_stand(reading: AnnotatedText, index: int) -> bool:
+def _can_be_operand(reading: AnnotatedText, index: int) -> bool:
     """Return whether a token can be an operand: no number, and no part of a longer quotation."""
     if is_number(reading.tokens[index].text):
         return False
-    span = reading.quotation(index)
+    span = reading.quotation_span(index)
     if span is None:
         return True
     neighbours = (at for at in (index - 1, index + 1) if 0 <= at < len(reading.tokens))

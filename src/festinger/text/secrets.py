@@ -108,7 +108,7 @@ def is_assigned_key(seen: SecretMatch) -> bool:
         return False
     if not seen.quoted and (_is_expression(seen) or _is_code_name(seen)):
         return False
-    return _has_digit(value) and has_mixed_characters(seen) and _bits(value) > MIN_BITS
+    return _has_digit(value) and has_mixed_characters(seen) and _bits_per_character(value) > MIN_BITS
 
 
 def is_basic_auth(seen: SecretMatch) -> bool:
@@ -139,10 +139,10 @@ def is_card_number(seen: SecretMatch) -> bool:
     alone = not _JOINED.fullmatch(seen.before) and not re.fullmatch(rb"[\w+/=-]", seen.after)
     digits = seen.value.replace(b" ", b"").replace(b"-", b"")
     fits = _CARD_FORM.fullmatch(seen.value) and _CARD_PREFIX.match(digits)
-    return bool(alone and fits and len(set(digits)) > 1 and _luhn(digits))
+    return bool(alone and fits and len(set(digits)) > 1 and _passes_luhn_check(digits))
 
 
-def _luhn(digits: bytes) -> bool:
+def _passes_luhn_check(digits: bytes) -> bool:
     """Verify the check digit of ISO/IEC 7812: every second digit from the right is doubled."""
     values = [digit - ord("0") for digit in reversed(digits)]
     return (sum(values[::2]) + sum(sum(divmod(2 * value, 10)) for value in values[1::2])) % 10 == 0
@@ -171,7 +171,7 @@ def _ends_its_line(seen: SecretMatch) -> bool:
     return len(seen.value) > 5 and not is_name and not line.strip(b" \t\r;&'\"")
 
 
-def _bits(value: bytes) -> float:
+def _bits_per_character(value: bytes) -> float:
     """Return the bits per character, by the distribution of the value's own characters."""
     counts = Counter(value).values()
     return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
@@ -215,12 +215,12 @@ def build_secret_table(*kinds: SecretKind) -> SecretTable:
     return SecretTable(
         kinds=kinds,
         anchors=anchors,
-        anchored=_all_at_once(anchors),
+        anchored=_build_anchor_search(anchors),
         unanchored=re2.compile(b"|".join(kind.pattern.pattern for kind in kinds if not kind.anchors)),
     )
 
 
-def _all_at_once(anchors: Iterable[bytes]) -> Any:
+def _build_anchor_search(anchors: Iterable[bytes]) -> Any:
     search = re2.Set.SearchSet()
     for anchor in anchors:
         search.Add(re2.escape(anchor))
@@ -239,7 +239,7 @@ _SETS = r"[\"']?\s{0,4}(?::=|=>|=|:)\s{0,4}"
 _VALUE = r"(?P<secret>\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s\"'`,;&<>(){}|]{1,300})"
 
 
-def _listed_kinds() -> Iterator[SecretKind]:
+def _load_listed_kinds() -> Iterator[SecretKind]:
     """The kinds that are known by their shape alone: keys of providers, clouds and services."""
     for line in Path(__file__).with_name("secret_kinds.txt").read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
@@ -258,7 +258,7 @@ SECRETS = build_secret_table(
     build_secret_kind(
         "putty_key", "private-lines", r"Private-Lines: \d+\s+(?P<secret>(?:[A-Za-z0-9+/]{64}\s+)*[A-Za-z0-9+/=]{16,64})"
     ),
-    *_listed_kinds(),
+    *_load_listed_kinds(),
     build_secret_kind(
         "discord_token", "", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}", is_discord_token
     ),
@@ -389,7 +389,7 @@ def _without(text: str, table: SecretTable) -> RedactionResult:
     # idempotent.
     while spans := _joined(sorted(_spans(data, table))):
         kinds |= dict.fromkeys(table.kinds[span.rank].name for span in spans)
-        data = _replaced(data, spans, table)
+        data = _replace_spans(data, spans, table)
     if not kinds:
         return RedactionResult(text=text)
     return RedactionResult(text=data.decode("utf-8", "surrogatepass"), kinds=tuple(kinds))
@@ -426,7 +426,7 @@ def _joined(spans: list[_Span]) -> list[_Span]:
     return joined
 
 
-def _replaced(data: bytes, spans: list[_Span], table: SecretTable) -> bytes:
+def _replace_spans(data: bytes, spans: list[_Span], table: SecretTable) -> bytes:
     parts, at = [], 0
     for span in spans:
         parts += [data[at : span.start], MARK, table.kinds[span.rank].name.encode(), b"]"]

@@ -114,7 +114,7 @@ def _ago(match: re.Match[str], today: datetime) -> TimeSpan | None:
     return _month(year, month + 1)
 
 
-def _stretch(match: re.Match[str], today: datetime) -> TimeSpan | None:
+def _read_calendar_unit(match: re.Match[str], today: datetime) -> TimeSpan | None:
     """Resolve `last week` or `this month` to calendar units."""
     back = 1 if match["which"] in ("last", "past", "previous") else 0
     if match["unit"] == "week":
@@ -156,7 +156,7 @@ _READERS: Sequence[tuple["re.Pattern[str]", Reader]] = (
     (re.compile(rf"\b(?:in|during|since|last|this|early|late|of) (?P<month>{_MONTH})\b(?P<y>)"), _named_month),
     (re.compile(r"\b(?P<near>the day before yesterday|yesterday|today|tonight|this morning|last night)\b"), _near_day),
     (re.compile(rf"\b(?P<n>\d{{1,4}}|{_COUNT}) (?P<unit>day|week|month|year)s? ago\b"), _ago),
-    (re.compile(r"\b(?P<which>last|this|past|previous) (?P<unit>week|month|year)\b"), _stretch),
+    (re.compile(r"\b(?P<which>last|this|past|previous) (?P<unit>week|month|year)\b"), _read_calendar_unit),
     (re.compile(rf"\b(?:on|last|this|past) (?P<day>{_DAY})\b"), _weekday),
     (re.compile(r"\bon the (?P<d>\d\d?)(?:st|nd|rd|th)\b"), _ordinal),
     (re.compile(r"\b(?:in|during|of|since|year) (?P<y>(?:19|20)\d\d)\b"), _year),

@@ -16,7 +16,7 @@ from itertools import accumulate, compress, count
 from typing import NamedTuple
 
 from festinger.text.normalize import combining_marks, is_mark, non_plain_characters, normalize_text
-from festinger.text.words import FUNCTION_WORDS, breaks_line, ends_sentence, load_words, may_end_sentence
+from festinger.text.words import FUNCTION_WORDS, ends_sentence, has_line_break, load_words, may_end_sentence
 
 LONGEST = 5
 """Words of a name; more in a row are mostly a title with decorative capitals."""
@@ -74,10 +74,10 @@ class Name(NamedTuple):
     text: str
 
 
-def find_names(cut: SplitText, *, known: Known) -> Iterator[Name]:
+def find_multiword_names(cut: SplitText, *, known: Known) -> Iterator[Name]:
     """Yield the multi-word names, in order."""
     for first, last in _runs(cut):
-        opens = _only_opens(cut, first, last, known=known)
+        opens = _is_sentence_opener(cut, first, last, known=known)
         if (name := _name(cut, first + opens, last, known=known)) is not None:
             yield name
 
@@ -86,7 +86,7 @@ def _runs(cut: SplitText) -> Iterator[tuple[int, int]]:
     """Yield first and last of each run of two or more words that may be one name."""
     first = last = -1
     for index in compress(count(), cut.capital):
-        if index == last + 1 and last >= 0 and _are_one(cut, last, index):
+        if index == last + 1 and last >= 0 and _may_be_one_name(cut, last, index):
             last = index
             continue
         if last > first:
@@ -96,15 +96,15 @@ def _runs(cut: SplitText) -> Iterator[tuple[int, int]]:
         yield first, last
 
 
-def _are_one(cut: SplitText, one: int, other: int) -> bool:
+def _may_be_one_name(cut: SplitText, one: int, other: int) -> bool:
     """Return whether a word and the next one may belong to one name."""
     gap = cut.before(other)
-    if gap != " " and (not gap.isspace() or breaks_line(gap)):
+    if gap != " " and (not gap.isspace() or has_line_break(gap)):
         return False
     return KEYWORDS.isdisjoint((cut.written(one), cut.written(other)))
 
 
-def _only_opens(cut: SplitText, first: int, last: int, *, known: Known) -> bool:
+def _is_sentence_opener(cut: SplitText, first: int, last: int, *, known: Known) -> bool:
     """Return whether the first word belongs to the sentence and not to the name."""
     if not cut.starts_sentence(first):
         return False
@@ -192,28 +192,28 @@ _CUT_POSSESSIVE = "''"
 """As long as what it replaces, so that offsets do not move."""
 
 
-def _nothing(token: str) -> bool:
+def _is_never_known(token: str) -> bool:
     return False
 
 
-def tokenize(text: str, known: Known = _nothing) -> list[Token]:
+def tokenize(text: str, known: Known = _is_never_known) -> list[Token]:
     """Return the tokens of any text; `known` returns whether a token is in the vocabulary."""
     pieces = _cut(text, known=known)
-    single, at = _singles(pieces), 0
+    single, at = _build_single_tokens(pieces), 0
     found: list[Token] = []
-    for first, last, name in find_names(pieces, known=known):
+    for first, last, name in find_multiword_names(pieces, known=known):
         found += single[at:first]
         found.append(single[first]._replace(text=name, end=single[last].end))
         at = last + 1
     return found + single[at:]
 
 
-def token_texts(text: str, known: Known = _nothing) -> list[str]:
+def token_texts(text: str, known: Known = _is_never_known) -> list[str]:
     """Return only the texts of the tokens, in a third of the time."""
     pieces = _cut(text, known=known)
     found: list[str] = []
     at = 0
-    for first, last, name in find_names(pieces, known=known):
+    for first, last, name in find_multiword_names(pieces, known=known):
         found += pieces.folded[at:first]
         found.append(name)
         at = last + 1
@@ -226,10 +226,10 @@ def content_tokens(found: Iterable[Token], *, min_chars: int = 1) -> list[Token]
 
 
 def _cut(text: str, *, known: Known) -> SplitText:
-    parts = _parted(normalize_text(text), known=known)
+    parts = _split_parts(normalize_text(text), known=known)
     written = parts[1::2]
     # A long text repeats few distinct words.
-    forms = {word: word.lower() if word.isascii() else _folded(word) for word in set(written)}
+    forms = {word: word.lower() if word.isascii() else _fold_token(word) for word in set(written)}
     capitals = {word for word in forms if word[0].isupper()}
     return SplitText(parts, [forms[word] for word in written], [word in capitals for word in written])
 
@@ -251,22 +251,22 @@ def _word_with_marks() -> re.Pattern[str]:
     return _word(rf"[^\W_]++(?:(?=[^\x00-\u02ff])[{combining_marks()}]++[^\W_]*+)*+")
 
 
-def _parted(plain: str, *, known: Known) -> list[str]:
+def _split_parts(plain: str, *, known: Known) -> list[str]:
     """Split into gap, word, gap, word, …, gap, as written."""
     shadow = _POSSESSIVE.sub(_CUT_POSSESSIVE, plain)
     beyond = set(non_plain_characters(plain))
-    parts = _word_of(beyond).split(shadow)
-    return _recut(parts, known=known) if has_spaceless_script(beyond) else parts
+    parts = _word_pattern_for(beyond).split(shadow)
+    return _split_spaceless_words(parts, known=known) if has_spaceless_script(beyond) else parts
 
 
-def _word_of(beyond: set[str]) -> re.Pattern[str]:
+def _word_pattern_for(beyond: set[str]) -> re.Pattern[str]:
     """Return the word pattern for a text with these non-plain characters."""
     if any(map(is_mark, beyond)):
         return _word_with_marks()
     return _WORD if any(map(str.isalnum, beyond)) else _ASCII_WORD
 
 
-def _recut(parts: Sequence[str], *, known: Known) -> list[str]:
+def _split_spaceless_words(parts: Sequence[str], *, known: Known) -> list[str]:
     """Split words of spaceless scripts too; what is unknown there becomes part of a gap."""
     recut, gap = [], parts[0]
     for word, following in zip(parts[1::2], parts[2::2], strict=True):
@@ -278,7 +278,7 @@ def _recut(parts: Sequence[str], *, known: Known) -> list[str]:
     return [*recut, gap]
 
 
-def _singles(pieces: SplitText) -> list[Token]:
+def _build_single_tokens(pieces: SplitText) -> list[Token]:
     # This dominates the time on long texts, so each step runs over the whole list at once.
     places = list(accumulate(map(len, pieces.parts)))
     starts = _sentence_starts(pieces.parts)
@@ -295,12 +295,12 @@ def _sentence_starts(parts: Sequence[str]) -> list[bool]:
     return starts
 
 
-def _folded(word: str) -> str:
+def _fold_token(word: str) -> str:
     while (once := unicodedata.normalize("NFKC", word.casefold())) != word:
         word = once
     return word
 
 
-def join_tokens(text: str) -> str:
+def to_single_token(text: str) -> str:
     """Return some words as one token; several count as one name."""
     return "_".join(token.text for token in tokenize(text)) or text

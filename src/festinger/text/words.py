@@ -38,25 +38,25 @@ def split_into_sentences(text: str) -> list[str]:
     return [found for each in _SENTENCE.findall(text) if (found := each.strip())]
 
 
-def breaks_line(gap: str) -> bool:
+def has_line_break(gap: str) -> bool:
     return _LINE_BREAK.search(gap) is not None
 
 
 def may_end_sentence(gap: str) -> bool:
     """Return whether a sentence can end in `gap` at all, whatever words surround it."""
-    return breaks_line(gap) or TERMINAL.search(gap) is not None
+    return has_line_break(gap) or TERMINAL.search(gap) is not None
 
 
 def ends_sentence(gap: str, before: str, after: str) -> bool:
     """Return whether a sentence ends in `gap`, between two words as written."""
-    if breaks_line(gap):
-        return not _goes_on(gap, after)
+    if has_line_break(gap):
+        return not _is_wrapped_line(gap, after)
     if not TERMINAL.search(gap):
         return False
     return not (gap.strip() == "." and _is_shortened(before))
 
 
-def _goes_on(gap: str, after: str) -> bool:
+def _is_wrapped_line(gap: str, after: str) -> bool:
     """Return whether the line was only wrapped here."""
     spared = gap.replace("\r\n", "\n")
     one_break = len(_LINE_BREAK.findall(spared)) == 1

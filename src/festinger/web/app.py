@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route as StarletteRoute
 
 from festinger.errors import FestingerError, NotFound
-from festinger.observability.logs import bind_request
+from festinger.observability.logs import bind_request_id
 from festinger.runtime.app import App
 from festinger.runtime.supervisor import Supervisor
 from festinger.web.auth import READING, TOKEN_FIELD, TOKEN_HEADER, AuthDeps, CallerIdentity, StoreOwner, authorize
@@ -94,10 +94,11 @@ def build_admin_app(
     )
     return Starlette(
         routes=[
-            StarletteRoute(route.path, _endpoint(route, supervisor, owner), methods=[route.method]) for route in ordered
+            StarletteRoute(route.path, _build_endpoint(route, supervisor, owner), methods=[route.method])
+            for route in ordered
         ],
         # Our own errors are answered here and re-raised to the outer layer, which logs and counts them.
-        exception_handlers={404: _unknown, 405: _unknown, Exception: _fault},
+        exception_handlers={404: _unknown, 405: _unknown, Exception: _internal_error_response},
     )
 
 
@@ -108,21 +109,23 @@ def build_local_app(app: App, *, owner: str, uid: int, whole: bool = False) -> S
     return build_admin_app(supervisor, None if whole else command_routes(), owner=StoreOwner(name=owner, uid=uid))
 
 
-def _endpoint(
+def _build_endpoint(
     route: AdminRoute, supervisor: Supervisor, owner: StoreOwner | None
 ) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
-        with bind_request(request_id(request)):
+        with bind_request_id(request_id(request)):
             try:
-                response = await _answered(route, supervisor, request, owner)
+                response = await _authorize_and_call(route, supervisor, request, owner)
             except FestingerError as error:
                 response = _told(error, route, request)
-        return _dressed(response, request)
+        return _add_common_headers(response, request)
 
     return endpoint
 
 
-async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request, owner: StoreOwner | None) -> Response:
+async def _authorize_and_call(
+    route: AdminRoute, supervisor: Supervisor, request: Request, owner: StoreOwner | None
+) -> Response:
     if owner is not None:
         identity = CallerIdentity(key=None, trusted=True, owner=owner).speaking(request)
         return await route.endpoint(AdminCall(request=request, supervisor=supervisor, admission=identity))
@@ -134,11 +137,11 @@ async def _answered(route: AdminRoute, supervisor: Supervisor, request: Request,
     admission = await authorize(request, route.scope, doorway, keyless=route.keyless)
     call = AdminCall(request=request, supervisor=supervisor, admission=admission.speaking(request))
     if admission.session is not None and request.method not in READING:
-        admission.check_token(await _token(call, route))
+        admission.check_csrf_token(await _read_csrf_token(call, route))
     return await route.endpoint(call)
 
 
-async def _token(call: AdminCall, route: AdminRoute) -> str | None:
+async def _read_csrf_token(call: AdminCall, route: AdminRoute) -> str | None:
     """The CSRF token that a page sent back: in a form field, or in a header from a script."""
     given = call.request.headers.get(TOKEN_HEADER)
     if given is None and route.page:
@@ -157,7 +160,7 @@ def _told(error: FestingerError, route: AdminRoute, request: Request) -> Respons
     return told
 
 
-def _dressed(response: Response, request: Request) -> Response:
+def _add_common_headers(response: Response, request: Request) -> Response:
     """Add the headers that every response has."""
     response.headers.update(SECURITY_HEADERS)
     if found := request_id(request):
@@ -170,9 +173,9 @@ async def _unknown(request: Request, _error: Exception) -> Response:
     if "text/html" in request.headers.get("accept", ""):
         from festinger.web.render import error_page
 
-        return _dressed(error_page(error, request), request)
-    return _dressed(json_response(error.as_json(request_id(request)), 404), request)
+        return _add_common_headers(error_page(error, request), request)
+    return _add_common_headers(json_response(error.as_json(request_id(request)), 404), request)
 
 
-async def _fault(request: Request, _error: Exception) -> Response:
-    return _dressed(json_response(FestingerError().as_json(request_id(request)), 500), request)
+async def _internal_error_response(request: Request, _error: Exception) -> Response:
+    return _add_common_headers(json_response(FestingerError().as_json(request_id(request)), 500), request)

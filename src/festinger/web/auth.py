@@ -20,7 +20,7 @@ from starlette.requests import Request
 
 from festinger.errors import NotAuthenticated, NotAuthorised, Unavailable
 from festinger.ids import EVERY_SPACE, Origin, SpaceId
-from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, form_token, is_api_key
+from festinger.store.repositories.auth import AccessRole, ApiKey, LoginSession, derive_csrf_token, is_api_key
 from festinger.text.addresses import is_loopback
 
 FindKey = Callable[[str], Awaitable[ApiKey | None]]
@@ -62,7 +62,7 @@ SCOPES: dict[AccessRole, frozenset[AccessScope]] = {
 }
 
 
-def presented_key(request: Request) -> str | None:
+def read_request_key(request: Request) -> str | None:
     """The Festinger key that a request carries, if any."""
     bearer = request.headers.get("authorization", "")
     candidates = (
@@ -91,7 +91,7 @@ class StoreOwner:
 Who = TypeVar("Who", ApiKey, LoginSession, StoreOwner)
 
 
-def _as_model(who: Who | None) -> Who | None:
+def _limit_to_agent_role(who: Who | None) -> Who | None:
     """Whoever it is, with the role of an agent at most."""
     return who if who is None or who.role is AccessRole.PROXY else replace(who, role=AccessRole.AGENT)
 
@@ -116,13 +116,18 @@ class CallerIdentity:
         """The same caller; without a person's say if the request says that it speaks for a model."""
         if request.headers.get(ORIGIN_HEADER) != Origin.MODEL:
             return self
-        return replace(self, key=_as_model(self.key), session=_as_model(self.session), owner=_as_model(self.owner))
+        return replace(
+            self,
+            key=_limit_to_agent_role(self.key),
+            session=_limit_to_agent_role(self.session),
+            owner=_limit_to_agent_role(self.owner),
+        )
 
     def may(self, scope: AccessScope) -> bool:
         """Whether this caller's role grants a scope."""
         return self.who is not None and scope in SCOPES[self.who.role]
 
-    def check_token(self, given: str | None) -> None:
+    def check_csrf_token(self, given: str | None) -> None:
         """Refuse a change by a session that does not bring the session's token."""
         if not hmac.compare_digest(self.token.encode(), (given or "").encode()):
             raise NotAuthorised("This form belongs to another session.", hint="Load the page again and repeat it.")
@@ -141,7 +146,7 @@ async def authorize(
     request: Request, scope: AccessScope, doorway: AuthDeps, *, keyless: bool = False
 ) -> CallerIdentity:
     """Admit a request or raise the reason why not. `keyless`: a local caller needs no key for it."""
-    given = presented_key(request)
+    given = read_request_key(request)
     if given is not None:
         return CallerIdentity(key=_allowed(await _known(given, doorway.find_key), scope), trusted=True)
     if (session := await _session(request, scope, doorway)) is not None:
@@ -171,7 +176,7 @@ async def _session(request: Request, scope: AccessScope, doorway: AuthDeps) -> C
         raise NotAuthorised(f"Your session has the role `{session.role}`; this needs the scope `{scope}`.")
     if request.method not in READING and not is_same_origin(request):
         raise NotAuthorised("This came from a page of another site.")
-    return CallerIdentity(key=None, trusted=True, session=session, token=form_token(cookie))
+    return CallerIdentity(key=None, trusted=True, session=session, token=derive_csrf_token(cookie))
 
 
 def is_same_origin(request: Request) -> bool:

@@ -43,7 +43,7 @@ def lay_out_graph(found: Neighborhood, *, now: datetime, recent: timedelta) -> G
     """Compute all positions; what was not confirmed within `recent` is pale."""
     rows = _rows(found.words)
     width = MARGIN * 2 + max(len(row) for row in rows) * (WIDTH + GAP) - GAP
-    boxes = {box["token"]: box for box in _boxes(rows, found, width=width)}
+    boxes = {box["token"]: box for box in _lay_out_boxes(rows, found, width=width)}
     hues = {name: at % HUES for at, name in enumerate(sorted({edge.dimension for edge in found.edges}))}
     return GraphDrawing(
         width=width,
@@ -68,7 +68,7 @@ def _rows(words: Sequence[NearbyConcept]) -> list[list[str]]:
     return rows
 
 
-def _boxes(rows: Sequence[Sequence[str]], found: Neighborhood, *, width: int) -> list[Shape]:
+def _lay_out_boxes(rows: Sequence[Sequence[str]], found: Neighborhood, *, width: int) -> list[Shape]:
     boxes = []
     for number, row in enumerate(rows):
         left = (width - len(row) * (WIDTH + GAP) + GAP) // 2

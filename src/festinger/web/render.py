@@ -37,7 +37,7 @@ def escape_hidden(text: object) -> str:
 
 def format_time(at: datetime | str | None) -> str:
     """A time to the minute, for people; empty when there is none."""
-    return format_exact(at)[:16].replace("T", " ") + " UTC" if at else ""
+    return format_iso_seconds(at)[:16].replace("T", " ") + " UTC" if at else ""
 
 
 def format_source(source: str) -> str:
@@ -48,7 +48,7 @@ def format_source(source: str) -> str:
 SOURCES = {"correction of ": "a correction", "episode:": "a conversation"}
 
 
-def format_exact(at: datetime | str) -> str:
+def format_iso_seconds(at: datetime | str) -> str:
     """A time to the second, for programs."""
     read = datetime.fromisoformat(at) if isinstance(at, str) else at
     return iso(read.replace(microsecond=0))
@@ -91,7 +91,7 @@ def link_to(context: Context, path: str, **query: Any) -> str:
 
 
 @cache
-def _templates() -> Environment:
+def _template_environment() -> Environment:
     made = Environment(
         loader=PackageLoader("festinger.web", "templates"),
         autoescape=True,
@@ -104,7 +104,7 @@ def _templates() -> Environment:
     made.globals |= {"tabs": TABS, "inbox": INBOX, "token_field": TOKEN_FIELD, "link": link_to}
     made.filters |= {
         "moment": format_time,
-        "exact": format_exact,
+        "exact": format_iso_seconds,
         "provenance": format_source,
         "quoted": lambda text: quote(str(text), safe=""),
     }
@@ -120,7 +120,7 @@ BARE_FRAME: Mapping[str, Any] = {
 
 
 def render_template(template: str, data: Mapping[str, Any], status: int = 200) -> Response:
-    page = _templates().get_template(template).render({**BARE_FRAME, **data})
+    page = _template_environment().get_template(template).render({**BARE_FRAME, **data})
     return Response(page, status, media_type="text/html")
 
 

@@ -231,7 +231,7 @@ def is_person(call: AdminCall) -> bool:
 
 def agent_of(call: AdminCall) -> AgentId:
     """The agent that a call is made as; for a bound key that names another agent, `NotFound`."""
-    named = call.request.query_params.get("agent") or _visiting(call)
+    named = call.request.query_params.get("agent") or _agent_from_proxy(call)
     own = call.key.agent if call.key else None
     if own and named not in (None, own):
         raise NotFound(f"There is no agent `{named[:80] if named else ''}` for this key.")
@@ -276,7 +276,7 @@ def origin_of(call: AdminCall, claimed: str | None) -> Origin:
         raise BadInput(f"`{claimed[:40]}` is no origin.", hint=f"The origins are {known}.") from error
 
 
-def _visiting(call: AdminCall) -> str | None:
+def _agent_from_proxy(call: AdminCall) -> str | None:
     """The agent from the path prefix or a header, as the proxy parsed it."""
     authorized = call.request.scope.get("state", {}).get(VISIT)
     named = getattr(authorized, "agent", None)
@@ -291,13 +291,13 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 def parse_limit(request: Request) -> int:
-    return parse_whole(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
+    return parse_whole_number(request, "limit", default=DEFAULT_LIMIT, most=MAX_LIMIT)
 
 
 def parse_cursor(request: Request) -> int | None:
     """The cursor of the page; `after` means the same."""
     name = "cursor" if "cursor" in request.query_params else "after"
-    return parse_whole(request, name, default=0, most=2**63 - 1) or None
+    return parse_whole_number(request, name, default=0, most=2**63 - 1) or None
 
 
 def build_page(items: Sequence[Any], *, limit: int, last: int | None) -> dict[str, Any]:
@@ -319,7 +319,7 @@ def parse_time_cursor(cursor: str | None) -> tuple[datetime, UUID] | None:
     return EPOCH + int(at) * MICROSECOND, read_id(last)
 
 
-def parse_whole(request: Request, name: str, *, default: int, most: int) -> int:
+def parse_whole_number(request: Request, name: str, *, default: int, most: int) -> int:
     """A whole number of the query. Raises `BadInput`."""
     text = request.query_params.get(name)
     if text is None:

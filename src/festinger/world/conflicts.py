@@ -19,20 +19,20 @@ from festinger.errors import NoSuchConflict
 from festinger.ids import MemoryId, Origin, SpaceId, cause_columns
 from festinger.records import row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.graph import SETTLED_FOR
-from festinger.world.model import Collision, UrdEdge, WorldDeps, collision_type
+from festinger.world.model import CollisionType, UrdEdge, WorldDeps, collision_type
 from festinger.world.write import (
     MEMBERSHIP,
     TYPE,
     ResolvedStatement,
     WorldChange,
     WorldChangeKind,
-    is_misplaced,
+    is_in_wrong_dimension,
     load_ancestors,
 )
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 DELIBERATE = 10
 """The priority of deliberate statements."""
@@ -60,7 +60,7 @@ async def open_conflict(
     incoming: ResolvedStatement,
     *,
     existing: UrdEdge | None,
-    kind: Collision,
+    kind: CollisionType,
     origin: Origin | None = None,
 ) -> OpenConflictResult:
     """Queue a collision, unless it was dismissed recently and nothing new supports it. `origin` is that of an
@@ -148,7 +148,7 @@ async def open_memory_conflict(
     return conflict
 
 
-async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
+async def recheck_slot_conflicts(change: WorldChange, concept: int, dim: int) -> None:
     """Set waiting items of a slot against its current edge; those fulfilled by it close."""
     waiting = await change.all("pending_in_slot", concept=concept, dim=dim)
     if not waiting:
@@ -158,21 +158,21 @@ async def rebase_conflicts(change: WorldChange, concept: int, dim: int) -> None:
         if _is_fulfilled(row, edge):
             resolution = {"decision": SAME_BY_ITSELF, "judge": "rule", "before": [], "after": []}
             await close_conflict(change, row["id"], status=RESOLVED, resolution=resolution)
-        elif row["collision_type"] != Collision.RETRACTION:
-            await _rebase_one(change, row["id"], edge)
+        elif row["collision_type"] != CollisionType.RETRACTION:
+            await _set_conflict_edge(change, row["id"], edge)
     change.log(WorldChangeKind.QUEUE, concept, dim)
 
 
 def _is_fulfilled(row: Mapping[str, Any], edge: UrdEdge | None) -> bool:
     """Whether the item's request is met: its parent is current or, for a retraction, no longer is."""
     stands = edge is not None and row["incoming_parent_id"] == edge.parent_id
-    return not stands if row["collision_type"] == Collision.RETRACTION else stands
+    return not stands if row["collision_type"] == CollisionType.RETRACTION else stands
 
 
-async def _rebase_one(change: WorldChange, conflict: UUID, edge: UrdEdge | None) -> None:
+async def _set_conflict_edge(change: WorldChange, conflict: UUID, edge: UrdEdge | None) -> None:
     row = await change.one("conflict", id=conflict)
     kind = row["collision_type"]
-    if edge is not None and kind != Collision.CYCLE:
+    if edge is not None and kind != CollisionType.CYCLE:
         kind = collision_type(existing_is_isa=edge.is_isa, incoming_is_isa=row["incoming_is_isa"])
     await change.run(
         "rebase_conflict",
@@ -234,15 +234,15 @@ class Conflict:
     created_at: datetime
     resolved_at: datetime | None
 
-    def need_concept(self) -> int:
+    def require_concept_id(self) -> int:
         assert self.concept_id is not None, "an edge's conflict has a concept"
         return self.concept_id
 
-    def need_dim(self) -> int:
+    def require_dimension_id(self) -> int:
         assert self.dim_id is not None, "an edge's conflict has a dimension"
         return self.dim_id
 
-    def need_incoming(self) -> int:
+    def require_incoming_parent_id(self) -> int:
         assert self.incoming_parent_id is not None, "an edge's conflict has an incoming parent"
         return self.incoming_parent_id
 
@@ -261,7 +261,7 @@ async def find_conflict(transaction: Transaction, space: SpaceId, conflict: UUID
     return conflict_from_row(await transaction.one(Q["conflict"], missing, space=space, id=conflict))
 
 
-async def load_conflicts_since(
+async def load_slot_conflicts_since(
     transaction: Transaction, space: SpaceId, *, concept: int, dim: int, since: datetime, limit: int = 50
 ) -> list[Conflict]:
     """Load the conflicts about one dimension of one concept, decided or not, oldest first."""
@@ -330,7 +330,9 @@ async def edge_conflict_json(deps: WorldDeps, space: SpaceId, conflict: Conflict
 async def _existing_json(deps: WorldDeps, space: SpaceId, conflict: Conflict) -> dict[str, Any] | None:
     if conflict.existing_parent_id is None:
         return None
-    row = await deps.store.maybe(Q["slot"], space=space, concept=conflict.need_concept(), dim=conflict.need_dim())
+    row = await deps.store.maybe(
+        Q["slot"], space=space, concept=conflict.require_concept_id(), dim=conflict.require_dimension_id()
+    )
     edge = UrdEdge(**row).as_json() if row and row["parent_id"] == conflict.existing_parent_id else {}
     return {
         "parent": conflict.existing_parent,
@@ -370,10 +372,12 @@ class ConflictCase:
     @property
     def is_existing_misplaced(self) -> bool:
         """Whether the current edge, not the incoming one, is in the wrong dimension."""
-        return self.existing is not None and is_misplaced(self.conflict.dimension, is_isa=self.existing.is_isa)
+        return self.existing is not None and is_in_wrong_dimension(self.conflict.dimension, is_isa=self.existing.is_isa)
 
 
-async def list_due_conflicts(deps: WorldDeps, space: SpaceId, *, limit: int, memories: bool = False) -> list[Conflict]:
+async def list_pending_conflicts(
+    deps: WorldDeps, space: SpaceId, *, limit: int, memories: bool = False
+) -> list[Conflict]:
     """List the waiting conflicts, most urgent first; those of memories only if asked for."""
     abouts = ["edge", "memory"] if memories else ["edge"]
     rows = await deps.store.all(Q["due_conflicts"], space=space, abouts=abouts, limit=limit)
@@ -385,7 +389,9 @@ async def load_conflict_case(deps: WorldDeps, space: SpaceId, conflict: Conflict
         return await _CaseReader(transaction=transaction, space=space, conflict=conflict).case()
 
 
-async def record_attempt(deps: WorldDeps, space: SpaceId, conflict: UUID, *, reason: str, is_try: bool = True) -> None:
+async def record_undecided_attempt(
+    deps: WorldDeps, space: SpaceId, conflict: UUID, *, reason: str, is_try: bool = True
+) -> None:
     """Record that a run could not decide, and why; `is_try` is false if no judge was asked."""
     await deps.store.run(Q["note_attempt"], space=space, id=conflict, reason=reason[:200], tries=int(is_try))
 
@@ -406,16 +412,20 @@ class _CaseReader:
         return ConflictCase(
             conflict=item,
             existing=existing,
-            above_existing=await self._above(existing.parent_id, item.need_dim()) if existing else (),
-            above_incoming=await self._above(item.need_incoming(), item.need_dim()),
+            above_existing=await self._load_ancestor_ids(existing.parent_id, item.require_dimension_id())
+            if existing
+            else (),
+            above_incoming=await self._load_ancestor_ids(
+                item.require_incoming_parent_id(), item.require_dimension_id()
+            ),
             existing_causes=existing_causes,
             incoming_causes=incoming_causes,
             sentences=await self._sentences([*existing_causes, *incoming_causes]),
             dimensions=[row["token"] for row in dimensions],
-            free_dimension=await self._free({row["token"]: row["id"] for row in dimensions}, existing),
+            free_dimension=await self._find_free_dimension({row["token"]: row["id"] for row in dimensions}, existing),
         )
 
-    async def _above(self, concept: int, dim: int) -> list[int]:
+    async def _load_ancestor_ids(self, concept: int, dim: int) -> list[int]:
         return await load_ancestors(self.transaction, self.space, concept, dim)
 
     async def _causes(self, parent: int | None) -> list[dict[str, Any]]:
@@ -434,15 +444,15 @@ class _CaseReader:
             limit=SENTENCES,
         )
 
-    async def _free(self, dimensions: Mapping[str, int], existing: UrdEdge | None) -> str | None:
+    async def _find_free_dimension(self, dimensions: Mapping[str, int], existing: UrdEdge | None) -> str | None:
         item = self.conflict
-        is_isa, parent = bool(item.incoming_is_isa), item.need_incoming()
-        if existing is not None and is_misplaced(item.dimension, is_isa=existing.is_isa):
+        is_isa, parent = bool(item.incoming_is_isa), item.require_incoming_parent_id()
+        if existing is not None and is_in_wrong_dimension(item.dimension, is_isa=existing.is_isa):
             is_isa, parent = existing.is_isa, existing.parent_id
         name = TYPE if is_isa else MEMBERSHIP
-        dim, concept = dimensions.get(name), self.conflict.need_concept()
+        dim, concept = dimensions.get(name), self.conflict.require_concept_id()
         if dim is None or dim == concept:
             return None
         taken = await self.transaction.maybe(Q["slot"], space=self.space, concept=concept, dim=dim)
-        closes = concept in await self._above(parent, dim)
+        closes = concept in await self._load_ancestor_ids(parent, dim)
         return None if taken or closes else name

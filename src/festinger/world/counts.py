@@ -21,7 +21,7 @@ from festinger.errors import StoreDown
 from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, SessionId, SpaceId
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, WorldDeps
 from festinger.world.recollection import RecollectionHistory
@@ -122,7 +122,7 @@ class EncounterBuffer:
         seen = self._session(space, session)
         return RecollectionHistory(first_seen=seen.first_seen, noted=seen.noted)
 
-    def note_unknown(self, space: SpaceId, session: SessionId, tokens: Iterable[str]) -> None:
+    def record_noted_names(self, space: SpaceId, session: SessionId, tokens: Iterable[str]) -> None:
         """Record that the session was told about these unknown names."""
         self._session(space, session).noted.update(tokens)
 
@@ -140,7 +140,7 @@ class EncounterBuffer:
         delta.add(CountDelta(count=1, seen=now, trusted=origin in TRUSTED))
         return delta.count
 
-    def keep_sentence(self, space: SpaceId, word: str, sentence: SampleSentence) -> None:
+    def add_sample_sentence(self, space: SpaceId, word: str, sentence: SampleSentence) -> None:
         delta = self._deltas[space][word]
         delta.sentences = [*delta.sentences, sentence][-SENTENCES_KEPT:]
 
@@ -186,7 +186,7 @@ class EncounterBuffer:
 
 log = structlog.get_logger(room="world")
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 ASKED_AGAIN_AFTER = timedelta(days=7)
 
@@ -202,8 +202,8 @@ async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: Spac
     try:
         async with deps.store.transaction() as transaction:
             rows = await _add(transaction, space, deltas)
-            await _keep_sentences(deps, transaction, space, deltas=deltas, rows=rows)
-            await _ask_to_write(deps, transaction, space, rows=rows)
+            await _save_sentences(deps, transaction, space, deltas=deltas, rows=rows)
+            await _request_explanations(deps, transaction, space, rows=rows)
     except BaseException:
         # Whatever ended it, cancellation included, must not lose counts; nothing is swallowed.
         encounters.give_back(space, deltas)
@@ -211,7 +211,7 @@ async def flush_counts(deps: WorldDeps, encounters: EncounterBuffer, space: Spac
     if world is not None:
         for row in rows:
             world.put_row(row)
-    await _announce_salient(deps, space, [row for row in rows if _has_become_salient(deps, space, row, deltas)])
+    await _log_newly_salient(deps, space, [row for row in rows if _has_become_salient(deps, space, row, deltas)])
     return len(rows)
 
 
@@ -220,7 +220,7 @@ def _has_become_salient(deps: WorldDeps, space: SpaceId, row: SoasRow, deltas: M
     return row.saliency >= deps.terms(space).saliency_read_threshold > (math.log10(before) if before > 1 else 0)
 
 
-async def _announce_salient(deps: WorldDeps, space: SpaceId, rows: Sequence[SoasRow]) -> None:
+async def _log_newly_salient(deps: WorldDeps, space: SpaceId, rows: Sequence[SoasRow]) -> None:
     """Have other processes read the counts of words that surface from now on; other counts matter to nobody."""
     if rows:
         async with open_change(deps, space, by="counts") as change:
@@ -253,7 +253,7 @@ async def _add(transaction: Transaction, space: SpaceId, deltas: Mapping[str, Co
     return [SoasRow(**row) for row in rows]
 
 
-async def _keep_sentences(
+async def _save_sentences(
     deps: WorldDeps,
     transaction: Transaction,
     space: SpaceId,
@@ -278,14 +278,16 @@ async def _keep_sentences(
     await transaction.run(Q["trim_sentences"], space=space, concepts=spoken, keep=SENTENCES_KEPT)
 
 
-async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceId, *, rows: Sequence[SoasRow]) -> None:
+async def _request_explanations(
+    deps: WorldDeps, transaction: Transaction, space: SpaceId, *, rows: Sequence[SoasRow]
+) -> None:
     threshold = deps.terms(space).saliency_write_threshold
     salient = [row.id for row in rows if row.saliency >= threshold and row.trusted_seen]
     if not salient:
         return
     now = deps.clock()
     if not deps.has_writer(space):
-        await _want(deps, transaction, space, salient, now=now)
+        await _mark_unexplained(deps, transaction, space, salient, now=now)
         return
     due = await transaction.all(
         Q["claim_writing"], space=space, concepts=salient, threshold=threshold, now=now, before=now - ASKED_AGAIN_AFTER
@@ -294,7 +296,7 @@ async def _ask_to_write(deps: WorldDeps, transaction: Transaction, space: SpaceI
         await deps.ask_to_write(transaction, space, row["id"])
 
 
-async def _want(
+async def _mark_unexplained(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, concepts: Sequence[int], *, now: datetime
 ) -> None:
     """Mark names that nobody can explain; without a model, a job for each would only find that out again."""

@@ -21,25 +21,25 @@ from festinger.world.conflicts import (
     Conflict,
     close_conflict,
     find_conflict,
-    rebase_conflicts,
+    recheck_slot_conflicts,
 )
+from festinger.world.edge_statements import add_alias, drop_aliases, mark_concept_confirmed
 from festinger.world.model import (
-    Collision,
+    CollisionType,
     EdgeSource,
     SettleMemory,
     UrdEdge,
     WorldDeps,
     confidence_after_corroboration,
 )
-from festinger.world.state import add_alias, drop_aliases, mark_novel
 from festinger.world.write import (
     EdgeOp,
     SlotChanges,
     WorldChange,
     WorldChangeKind,
-    check_undoable,
+    check_slots_unchanged,
     ensure_concepts,
-    ensure_dimensions,
+    ensure_dimension_roots,
     open_change,
     restore_slots,
 )
@@ -60,16 +60,16 @@ class ConflictJudge(StrEnum):
 
 
 ALLOWED = {
-    Collision.ISA_ISA: (
+    CollisionType.ISA_ISA: (
         ConflictDecision.DECOMPOSE,
         ConflictDecision.UPDATE,
         ConflictDecision.SAME,
         ConflictDecision.DISMISS,
     ),
-    Collision.ISPART_ISPART: (ConflictDecision.UPDATE, ConflictDecision.SAME, ConflictDecision.DISMISS),
-    Collision.MISCLASSIFICATION: (ConflictDecision.RECLASSIFY, ConflictDecision.DISMISS),
-    Collision.CYCLE: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
-    Collision.RETRACTION: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
+    CollisionType.ISPART_ISPART: (ConflictDecision.UPDATE, ConflictDecision.SAME, ConflictDecision.DISMISS),
+    CollisionType.MISCLASSIFICATION: (ConflictDecision.RECLASSIFY, ConflictDecision.DISMISS),
+    CollisionType.CYCLE: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
+    CollisionType.RETRACTION: (ConflictDecision.UPDATE, ConflictDecision.DISMISS),
 }
 """What rules and models may decide for each collision. A person may decide anything that can be applied."""
 
@@ -109,12 +109,12 @@ async def decide_conflict(
         if item.status != PENDING:
             if verdict.judge is not ConflictJudge.PERSON:
                 raise AlreadyDecided(f"The conflict is already {item.status}.", status=item.status)
-            await _undo_in(change, item)
+            await _undo_in_transaction(change, item)
             item = await find_conflict(change.transaction, space, conflict)
         if item.about == "memory":
-            await _settle_memories(change, item, verdict, settle=settle_memory or deps.settle_memory)
+            await _decide_memory_conflict(change, item, verdict, settle=settle_memory or deps.settle_memory)
         else:
-            await _decide_in(change, item, verdict)
+            await _decide_edge_conflict(change, item, verdict)
         return await find_conflict(change.transaction, space, conflict)
 
 
@@ -124,12 +124,12 @@ async def undo_conflict_decision(deps: WorldDeps, space: SpaceId, conflict: UUID
         item = await find_conflict(change.transaction, space, conflict)
         if item.status == PENDING:
             raise Refused("This conflict is not decided.")
-        await _undo_in(change, item)
+        await _undo_in_transaction(change, item)
         return await find_conflict(change.transaction, space, conflict)
 
 
-async def _decide_in(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
-    existing = await change.slot(item.need_concept(), item.need_dim())
+async def _decide_edge_conflict(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
+    existing = await change.slot(item.require_concept_id(), item.require_dimension_id())
     standing = existing.parent_id if existing else None
     if standing != item.existing_parent_id or (
         verdict.against is not None and verdict.against != item.existing_parent_id
@@ -137,16 +137,16 @@ async def _decide_in(change: WorldChange, item: Conflict, verdict: ConflictVerdi
         raise Stale("Another edge stands there by now.", existing=existing.as_json() if existing else None)
     applied = await _apply(change, item, verdict, existing=existing)
     is_dismissed = verdict.decision == ConflictDecision.DISMISS
-    resolution = _resolution(verdict, applied)
+    resolution = _build_resolution(verdict, applied)
     await close_conflict(change, item.id, status=DISMISSED if is_dismissed else RESOLVED, resolution=resolution)
     change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
     for concept, dim in applied.slots():
-        await rebase_conflicts(change, concept, dim)
+        await recheck_slot_conflicts(change, concept, dim)
     if not is_dismissed:
-        await _make_known(change, item, verdict)
+        await _confirm_if_not_common(change, item, verdict)
 
 
-def _resolution(verdict: ConflictVerdict, applied: SlotChanges) -> dict[str, Any]:
+def _build_resolution(verdict: ConflictVerdict, applied: SlotChanges) -> dict[str, Any]:
     return {
         "decision": verdict.decision,
         "judge": verdict.judge.value,
@@ -168,9 +168,9 @@ async def _apply(
         case ConflictDecision.UPDATE:
             return await _update(change, item, existing)
         case ConflictDecision.DECOMPOSE:
-            return await _decompose(change, item, verdict, existing=existing)
+            return await _keep_both_edges(change, item, verdict, existing=existing)
         case ConflictDecision.RECLASSIFY:
-            return await _reclassify(change, item, verdict, existing=existing)
+            return await _move_misplaced_edge(change, item, verdict, existing=existing)
         case ConflictDecision.SAME:
             return await _same(change, item, existing)
     raise BadDecision(f"`{verdict.decision[:40]}` is no decision.")
@@ -179,14 +179,14 @@ async def _apply(
 async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None) -> SlotChanges:
     """Replace the old edge by the new one; a retraction only removes the old one."""
     slots = SlotChanges()
-    if item.collision_type == Collision.CYCLE:
-        closing = await _closing_edge(change, item)
+    if item.collision_type == CollisionType.CYCLE:
+        closing = await _find_cycle_edge(change, item)
         await slots.take(change, closing, op=EdgeOp.REMOVE, conflict=item.id, reason="update")
     if existing is not None:
-        op = EdgeOp.REMOVE if item.collision_type == Collision.RETRACTION else EdgeOp.REPLACE
+        op = EdgeOp.REMOVE if item.collision_type == CollisionType.RETRACTION else EdgeOp.REPLACE
         await slots.take(change, existing, op=op, conflict=item.id, reason="update")
-    if item.collision_type != Collision.RETRACTION:
-        await _put(change, slots, item, dim=item.need_dim(), reason="update")
+    if item.collision_type != CollisionType.RETRACTION:
+        await _put(change, slots, item, dim=item.require_dimension_id(), reason="update")
     entries = slots.as_json()
     await change.tell(
         "edge_replaced",
@@ -199,18 +199,21 @@ async def _update(change: WorldChange, item: Conflict, existing: UrdEdge | None)
     return slots
 
 
-async def _closing_edge(change: WorldChange, item: Conflict) -> UrdEdge:
+async def _find_cycle_edge(change: WorldChange, item: Conflict) -> UrdEdge:
     """Find the edge through which the incoming one would close a cycle."""
-    above = [item.need_incoming(), *await change.chain(item.need_incoming(), item.need_dim())]
+    above = [
+        item.require_incoming_parent_id(),
+        *await change.chain(item.require_incoming_parent_id(), item.require_dimension_id()),
+    ]
     if item.concept_id not in above[1:]:
         raise Stale("The cycle is no longer there.")
-    below = above[above.index(item.need_concept(), 1) - 1]
-    edge = await change.slot(below, item.need_dim())
+    below = above[above.index(item.require_concept_id(), 1) - 1]
+    edge = await change.slot(below, item.require_dimension_id())
     assert edge is not None, "the chain was read under the same lock"
     return edge
 
 
-async def _decompose(
+async def _keep_both_edges(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
 ) -> SlotChanges:
     """Keep both edges, each in its own dimension."""
@@ -219,11 +222,11 @@ async def _decompose(
         raise BadDecision("To decompose, an edge must stand there and two different dimensions be named.")
     rows, _ = await ensure_concepts(change, names)
     kept, fresh = (rows[name] for name in names)
-    await ensure_dimensions(change, [kept, fresh])
-    return await _make_room(change, item, existing, kept=kept.id, fresh=fresh.id, reason="decompose")
+    await ensure_dimension_roots(change, [kept, fresh])
+    return await _place_both_edges(change, item, existing, kept=kept.id, fresh=fresh.id, reason="decompose")
 
 
-async def _make_room(
+async def _place_both_edges(
     change: WorldChange, item: Conflict, existing: UrdEdge, *, kept: int, fresh: int, reason: str
 ) -> SlotChanges:
     """Move the current edge to the dimension `kept`, and put the incoming one into `fresh`."""
@@ -244,7 +247,7 @@ async def _make_room(
     return slots
 
 
-async def _reclassify(
+async def _move_misplaced_edge(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, existing: UrdEdge | None
 ) -> SlotChanges:
     """Move the misplaced edge to its proper dimension: the incoming one, or the current one if only its
@@ -252,10 +255,12 @@ async def _reclassify(
     moves_existing = existing is not None and verdict.existing_dimension and not verdict.dimension
     name = parse_dimension_name(verdict.existing_dimension if moves_existing else verdict.dimension)
     rows, _ = await ensure_concepts(change, [name])
-    await ensure_dimensions(change, [rows[name]])
+    await ensure_dimension_roots(change, [rows[name]])
     dim = rows[name].id
     if existing is not None and moves_existing:
-        return await _make_room(change, item, existing, kept=dim, fresh=item.need_dim(), reason="reclassify")
+        return await _place_both_edges(
+            change, item, existing, kept=dim, fresh=item.require_dimension_id(), reason="reclassify"
+        )
     slots = SlotChanges()
     await _put(change, slots, item, dim=dim, reason="reclassify")
     return slots
@@ -269,7 +274,7 @@ async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -
     await add_alias(change, item.incoming_parent, existing.parent_id)
     origin = Origin(item.incoming_origin or Origin.JOB)
     moved = confidence_after_corroboration(existing.confidence, evidence=existing.evidence_count, origin=origin)
-    await change.revalue(
+    await change.update_edge_values(
         existing._replace(
             confidence=moved,
             last_confirmed=change.now,
@@ -283,8 +288,8 @@ async def _same(change: WorldChange, item: Conflict, existing: UrdEdge | None) -
 async def _put(change: WorldChange, slots: SlotChanges, item: Conflict, *, dim: int, reason: str) -> None:
     """Put the incoming edge into a dimension."""
     edge = UrdEdge(
-        id=item.need_concept(),
-        parent_id=item.need_incoming(),
+        id=item.require_concept_id(),
+        parent_id=item.require_incoming_parent_id(),
         dim_id=dim,
         is_isa=bool(item.incoming_is_isa),
         confidence=item.incoming_confidence or 0.0,
@@ -295,7 +300,7 @@ async def _put(change: WorldChange, slots: SlotChanges, item: Conflict, *, dim: 
         created_at=change.now,
     )
     await _put_edge(change, slots, edge, conflict=item.id, reason=reason)
-    await _copy_causes(change, edge, of=item.need_dim())
+    await _copy_causes(change, edge, of=item.require_dimension_id())
 
 
 async def _put_edge(change: WorldChange, slots: SlotChanges, edge: UrdEdge, *, conflict: UUID, reason: str) -> None:
@@ -312,33 +317,33 @@ async def _copy_causes(change: WorldChange, edge: UrdEdge, *, of: int) -> None:
         await change.run("copy_causes", concept=edge.id, parent=edge.parent_id, dim=of, to_dim=edge.dim_id)
 
 
-async def _make_known(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
+async def _confirm_if_not_common(change: WorldChange, item: Conflict, verdict: ConflictVerdict) -> None:
     rows, _ = await ensure_concepts(change, [item.concept or ""])
     concept = rows[item.concept or ""]
     is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
     if not is_common or verdict.judge is ConflictJudge.PERSON:
-        await mark_novel(change, concept)
+        await mark_concept_confirmed(change, concept)
 
 
-async def _settle_memories(
+async def _decide_memory_conflict(
     change: WorldChange, item: Conflict, verdict: ConflictVerdict, *, settle: SettleMemory | None
 ) -> None:
     if settle is None:
         raise BadDecision("Nobody here can decide about memories.")
     kept = await settle(change.transaction, change.space, item, verdict)
     status = DISMISSED if verdict.decision == ConflictDecision.DISMISS else RESOLVED
-    resolution = _resolution(verdict, SlotChanges()) | kept
+    resolution = _build_resolution(verdict, SlotChanges()) | kept
     await close_conflict(change, item.id, status=status, resolution=resolution, about="memory")
 
 
-async def _undo_in(change: WorldChange, item: Conflict) -> None:
+async def _undo_in_transaction(change: WorldChange, item: Conflict) -> None:
     resolution = dict(item.resolution or {})
     if item.about == "memory":
         if change.deps.unsettle_memory is None:
             raise Refused("Nobody here can take back what was decided about memories.")
         await change.deps.unsettle_memory(change.transaction, change.space, item, change.by)
     else:
-        await check_undoable(change, resolution.get("after", []))
+        await check_slots_unchanged(change, resolution.get("after", []))
         await _check_not_waiting_again(change, item)
         await restore_slots(change, resolution, conflict=item.id)
         await drop_aliases(change, resolution.get("aliases", []))
@@ -346,7 +351,7 @@ async def _undo_in(change: WorldChange, item: Conflict) -> None:
     await change.run("reopen_conflict", id=item.id, resolution=json.dumps(undone))
     if item.about == "edge":
         change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
-        await rebase_conflicts(change, item.need_concept(), item.need_dim())
+        await recheck_slot_conflicts(change, item.require_concept_id(), item.require_dimension_id())
     await change.tell("conflict_undone", f"conflict:{item.id}", conflict=str(item.id), about=item.about, by=change.by)
 
 

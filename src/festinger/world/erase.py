@@ -17,16 +17,16 @@ from uuid import UUID
 import structlog
 
 from festinger.errors import NoSuchConcept
-from festinger.events.outbox import scrub_words
+from festinger.events.outbox import scrub_event_words
 from festinger.ids import SessionId, SpaceId
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
-from festinger.world.conflicts import rebase_conflicts
+from festinger.store.queries import load_queries
+from festinger.world.conflicts import recheck_slot_conflicts
 from festinger.world.model import WorldDeps
 from festinger.world.quarantine import expire_quarantine
-from festinger.world.write import WorldChange, WorldChangeKind, begin_change, load_concept_rows, open_change
+from festinger.world.write import WorldChange, WorldChangeKind, load_concept_rows, lock_and_begin_change, open_change
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 Triple = tuple[int, int, int]
 
@@ -65,9 +65,9 @@ class _WorldErasure:
         self.others += await self.run("erase_outcomes", session=None, **columns)
         self.touched.update(*triples)
         for row in gone:
-            await rebase_conflicts(self.change, row["id"], row["dim_id"])
+            await recheck_slot_conflicts(self.change, row["id"], row["dim_id"])
 
-    async def erase_quarantine(self) -> None:
+    async def erase_voteless_quarantine(self) -> None:
         """Erase quarantined statements that have no votes left."""
         change = self.change
         gone = await change.all("erase_voiceless_quarantine")
@@ -85,11 +85,11 @@ class _WorldErasure:
         self.others += len(bare)
         self.words.update(row["token"] for row in bare)
         left = await load_concept_rows(self.change.transaction, self.change.space, self.words)
-        await scrub_words(self.change.transaction, self.change.space, self.words - left.keys())
+        await scrub_event_words(self.change.transaction, self.change.space, self.words - left.keys())
         for concept in concepts:
             self.change.log(WorldChangeKind.FORGOTTEN, concept)
 
-    async def bury(self, kind: str) -> WorldForgetResult:
+    async def write_tombstone(self, kind: str) -> WorldForgetResult:
         await self.run(
             "put_tombstone",
             id=self.change.deps.new_id(),
@@ -113,20 +113,20 @@ async def forget_edge(
         erasing = _WorldErasure(change=change)
         await erasing.erase_triples([(rows[concept].id, rows[parent].id, rows[dimension].id)])
         await erasing.erase_words()
-        return await erasing.bury("edge")
+        return await erasing.write_tombstone("edge")
 
 
 async def forget_session(deps: WorldDeps, space: SpaceId, session: SessionId, *, by: str) -> WorldForgetResult:
     """Erase everything that only this session said."""
-    return await _forget_said(deps, space, session=session, message=None, by=by)
+    return await _forget_session_or_message(deps, space, session=session, message=None, by=by)
 
 
 async def forget_message(deps: WorldDeps, space: SpaceId, message: str, *, by: str) -> WorldForgetResult:
     """Erase everything that only this message said."""
-    return await _forget_said(deps, space, session=None, message=message, by=by)
+    return await _forget_session_or_message(deps, space, session=None, message=message, by=by)
 
 
-async def _forget_said(
+async def _forget_session_or_message(
     deps: WorldDeps, space: SpaceId, *, session: SessionId | None, message: str | None, by: str
 ) -> WorldForgetResult:
     async with open_change(deps, space, by=by, patient=True) as change:
@@ -138,16 +138,16 @@ async def _forget_said(
         )
         who = {"session": session, "message": message}
         erasing.causes += await erasing.run("drop_causes", **who)
-        await erasing.erase_triples(await _uncaused(change, [_triple(row) for row in rows]))
+        await erasing.erase_triples(await _filter_uncaused_triples(change, [_triple(row) for row in rows]))
         erasing.others += await erasing.run("erase_sentences", **who, concepts=[])
         erasing.others += await erasing.run("erase_waiting_cues", **who)
         erasing.others += await erasing.run("erase_quarantine_causes", **who)
-        await erasing.erase_quarantine()
+        await erasing.erase_voteless_quarantine()
         if session:
             erasing.others += await erasing.run("erase_session_marks", session=session)
             erasing.others += await erasing.run("erase_outcomes", session=session, ids=[], parents=[], dims=[])
         await erasing.erase_words()
-        return await erasing.bury("session" if session else "message")
+        return await erasing.write_tombstone("session" if session else "message")
 
 
 async def forget_withdrawn_triples(
@@ -161,18 +161,18 @@ async def forget_withdrawn_triples(
 ) -> WorldForgetResult:
     """Erase the rest of withdrawn triples that nobody else stated, and the messages that stated them, within
     the caller's transaction."""
-    change = await begin_change(deps, transaction, space, by=by)
+    change = await lock_and_begin_change(deps, transaction, space, by=by)
     erasing = _WorldErasure(change=change)
-    await erasing.erase_triples(await _uncaused(change, triples))
+    await erasing.erase_triples(await _filter_uncaused_triples(change, triples))
     erasing.others += await erasing.run("erase_sentences_in", messages=list(messages))
-    await erasing.erase_quarantine()
+    await erasing.erase_voteless_quarantine()
     await erasing.erase_words()
-    done = await erasing.bury("repair")
+    done = await erasing.write_tombstone("repair")
     await change.finish()
     return done
 
 
-async def _uncaused(change: WorldChange, triples: Sequence[Triple]) -> list[Triple]:
+async def _filter_uncaused_triples(change: WorldChange, triples: Sequence[Triple]) -> list[Triple]:
     if not triples:
         return []
     ids, parents, dims = (list(column) for column in zip(*triples, strict=True))
@@ -196,7 +196,7 @@ async def withdraw_memory_conflicts(
     return [row["id"] for row in rows]
 
 
-async def reinstate_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
+async def reopen_withdrawn_conflicts(transaction: Transaction, space: SpaceId, conflicts: Sequence[UUID]) -> None:
     """Reopen conflicts that were closed because one side had been withdrawn."""
     await transaction.run(Q["return_conflicts"], space=space, conflicts=list(conflicts))
 
@@ -208,12 +208,12 @@ MESSAGES_KEPT_FOR = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TidyResult:
+class WorldPruneResult:
     words: int
     expired: int
 
 
-async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
+async def prune_world_data(deps: WorldDeps, space: SpaceId) -> WorldPruneResult:
     expired = await expire_quarantine(deps, [space])
     words = await prune_vocabulary(deps, space)
     now = deps.clock()
@@ -221,7 +221,7 @@ async def tidy_space(deps: WorldDeps, space: SpaceId) -> TidyResult:
     await deps.store.run(Q["prune_cues"], space=space, before=now - MESSAGES_KEPT_FOR)
     if words:
         log.info("words taken away", space=space, words=words)
-    return TidyResult(words=words, expired=expired)
+    return WorldPruneResult(words=words, expired=expired)
 
 
 async def prune_vocabulary(deps: WorldDeps, space: SpaceId) -> int:

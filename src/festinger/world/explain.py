@@ -19,15 +19,15 @@ from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.tokens import tokenize
 from festinger.text.vocabulary import may_be_vocabulary
 from festinger.text.words import FUNCTION_WORDS
+from festinger.world.edge_statements import apply_statement_in_change, record_cause
 from festinger.world.graph import World
 from festinger.world.model import WRITTEN_BY_MODEL, EdgeSource, ModelCallInfo, SoasRow, WorldDeps, WorldStatement
 from festinger.world.recollection import VOUCHED, claim_to_statement, find_claims, tokenize_text
-from festinger.world.state import apply_statement_in, record_cause
-from festinger.world.write import WorldChange, find_resolved, list_dimensions, open_change
+from festinger.world.write import WorldChange, list_dimensions, open_change, resolve_without_creating
 
 MOST_TRIPLES = 8
 UNSAID = 0.7
@@ -90,7 +90,7 @@ def _check_fact(fact: ExplanationFact, concept: str, *, dimensions: Collection[s
     confidence = UNSAID if fact.confidence is None else fact.confidence
     if to_token(fact.concept) != concept:
         return "other_concept"
-    if not is_operand(parent) or not is_operand(dimension):
+    if not can_be_operand(parent) or not can_be_operand(dimension):
         return "bad_fact"
     if parent == concept:
         return "self_parent"
@@ -110,7 +110,7 @@ def to_token(text: str) -> str:
     return "_".join(token.text for token in tokenize(text))
 
 
-def is_operand(token: str) -> bool:
+def can_be_operand(token: str) -> bool:
     return bool(token) and may_be_vocabulary(token) and token not in FUNCTION_WORDS
 
 
@@ -118,7 +118,7 @@ def _parts(dimension: str) -> int:
     return len(dimension.replace("_", "-").replace(".", "-").split("-"))
 
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 WRITER = AgentId("festinger")
 MOST_TRIES = 3
@@ -134,13 +134,15 @@ class ExplanationInput:
     dimensions: Sequence[str]
 
 
-async def explain_concept(deps: WorldDeps, space: SpaceId, concept: int, *, model: Model | None, tries: int = 1) -> int:
+async def ask_and_write_explanation(
+    deps: WorldDeps, space: SpaceId, concept: int, *, model: Model | None, tries: int = 1
+) -> int:
     """Find out what a name stands for; returns how many triples were written."""
     subject = await _subject(deps, space, concept)
     if subject is None:
         return 0
     if model is None or not subject.sentences:
-        return await _reread(deps, space, subject)
+        return await _explain_without_model(deps, space, subject)
     try:
         answer = await model.answer(
             [build_question(subject.concept.token, sentences=subject.sentences, dimensions=subject.dimensions)],
@@ -172,11 +174,11 @@ async def _write(
     async with open_change(deps, space, by=answer.model) as change:
         for triple in filter_triples(answer.value, subject.concept.token, dimensions=subject.dimensions):
             statement = _statement(subject, triple, written, because=_cause(change, subject, origin))
-            placed = await find_resolved(change, statement)
+            placed = await resolve_without_creating(change, statement)
             if placed and await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
                 WORLD_REFUSED.labels("cycle").inc()
                 continue
-            await _state(change, subject, statement)
+            await _write_with_session_causes(change, subject, statement)
             count += 1
         if not count:
             await _want(change, subject.concept)
@@ -203,25 +205,25 @@ def _cause(change: WorldChange, subject: ExplanationInput, origin: Origin, *, se
     return cause(agent=WRITER, session=SessionId(own), origin=origin, at=change.now)
 
 
-async def _state(change: WorldChange, subject: ExplanationInput, statement: WorldStatement) -> None:
+async def _write_with_session_causes(change: WorldChange, subject: ExplanationInput, statement: WorldStatement) -> None:
     """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
     of them finds it."""
-    await apply_statement_in(change, statement)
-    placed = await find_resolved(change, statement)
+    await apply_statement_in_change(change, statement)
+    placed = await resolve_without_creating(change, statement)
     assert placed is not None, "its words were just written"
     for session in {each["session_id"] for each in subject.sentences} - {statement.cause.session}:
         because = _cause(change, subject, statement.origin, session=session)
         await record_cause(change, replace(placed, statement=replace(statement, cause=because)))
 
 
-async def _reread(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) -> int:
+async def _explain_without_model(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) -> int:
     """Read the stored sentences for claims about the name, without a model."""
     count = 0
     async with open_change(deps, space, by="festinger") as change:
         for sentence in subject.sentences:
-            for statement in _claimed(change, subject, sentence):
+            for statement in _find_subject_claims(change, subject, sentence):
                 try:
-                    await apply_statement_in(change, statement)
+                    await apply_statement_in_change(change, statement)
                 except BadFact as error:
                     WORLD_REFUSED.labels(error.name).inc()
                     continue
@@ -231,7 +233,9 @@ async def _reread(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) ->
     return count
 
 
-def _claimed(change: WorldChange, subject: ExplanationInput, sentence: Mapping[str, Any]) -> list[WorldStatement]:
+def _find_subject_claims(
+    change: WorldChange, subject: ExplanationInput, sentence: Mapping[str, Any]
+) -> list[WorldStatement]:
     origin = Origin(sentence["origin"])
     if origin not in VOUCHED:
         return []

@@ -27,11 +27,11 @@ from festinger.clock import Clock, Stopwatch
 from festinger.errors import StoreDown
 from festinger.ids import Origin, SpaceId
 from festinger.observability.checks import Check, ok_check, warning_check
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.store.cache_invalidation import GONE, MEGABYTE, BoundedCache, CacheChange
 from festinger.store.connection import cancel_tasks
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.model import EdgeSource, SoasRow, UrdEdge, closes_cycle
 
 Slot = tuple[int, int]
@@ -75,8 +75,8 @@ class World:
         for row in self.soas_by_token.values():
             self.soas_by_id.setdefault(row.id, row.token)
         for edges in (urd_by_concept or {}).values():
-            self.put_all(edges)
-        self.put_all((urd_by_concept_dim or {}).values())
+            self.put_edges(edges)
+        self.put_edges((urd_by_concept_dim or {}).values())
         for concept in pending_conflicts:
             self.pending_slots.update(edge.slot for edge in self.edges(concept))
 
@@ -101,8 +101,8 @@ class World:
         return filter(None, map(by_name, tokens))
 
     @property
-    def dimension_names(self) -> "DimensionNames":
-        return DimensionNames(self)
+    def dimension_names(self) -> "DimensionNameLookup":
+        return DimensionNameLookup(self)
 
     def knows(self, token: str) -> bool:
         return token in self.soas_by_token or token in self.aliases
@@ -123,7 +123,7 @@ class World:
     def would_cycle(self, concept: int, parent: int, dim: int) -> bool:
         return closes_cycle(concept, parent, lambda above: self.parent_in(dim, above))
 
-    def is_settled(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
+    def is_recently_dismissed(self, concept: int, dim: int, *, parent: int, now: datetime) -> bool:
         """Whether this very statement was dismissed recently."""
         at = self.dismissed.get((concept, dim, parent))
         return at is not None and now - at < SETTLED_FOR
@@ -132,7 +132,7 @@ class World:
         self.soas_by_token[row.token] = row
         self.soas_by_id[row.id] = row.token
 
-    def put_all(self, edges: Iterable[UrdEdge]) -> None:
+    def put_edges(self, edges: Iterable[UrdEdge]) -> None:
         for edge in edges:
             self.put(edge)
 
@@ -183,7 +183,7 @@ class SlotView(Mapping[Slot, UrdEdge]):
         return sum(map(len, self._world.urd_by_concept.values()))
 
 
-class DimensionNames(Container[str]):
+class DimensionNameLookup(Container[str]):
     """Whether a word names a dimension of the space, without a list of all of them."""
 
     __slots__ = ("_world",)
@@ -196,7 +196,7 @@ class DimensionNames(Container[str]):
         return row is not None and row.id in self._world.dimensions
 
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 VOCABULARY_PAGE, EDGES_PAGE = (replace(Q[name], packed=True) for name in ("vocabulary_page", "edges_page"))
 PAGE = 2_000
@@ -226,8 +226,8 @@ async def load_world(store: Store, space: SpaceId, *, now: datetime) -> World:
     await _load_vocabulary(store, space, world)
     await _load_edges(store, space, world)
     async with store.transaction() as transaction:
-        (await _disputes(transaction, space, now=now, concepts=None)).put(world, ())
-    _freeze()
+        (await _load_disputes_and_aliases(transaction, space, now=now, concepts=None)).put(world, ())
+    _freeze_garbage_collector()
     return world
 
 
@@ -237,23 +237,23 @@ async def _load_vocabulary(store: Store, space: SpaceId, world: World) -> None:
         for row in rows:
             world.put_row(SoasRow(*row.values()))
         after, page = rows[-1]["id"], page + 1
-        _freeze_now_and_then(page)
+        _freeze_every_nth_page(page)
 
 
 async def _load_edges(store: Store, space: SpaceId, world: World) -> None:
     columns = _EdgeColumns(world)
     page = 0
-    async with aclosing(_edge_pages(store, space)) as pages:
+    async with aclosing(_fetch_edge_pages(store, space)) as pages:
         async for packed in pages:
             for edges in columns.edges(packed):
                 _put_page(world, edges)
                 page += 1
-                _freeze_now_and_then(page)
+                _freeze_every_nth_page(page)
                 # Others have their turn; and the next page is asked for, which comes while this one is put in.
                 await asyncio.sleep(0)
 
 
-async def _edge_pages(store: Store, space: SpaceId) -> AsyncGenerator[dict[str, Numbers], None]:
+async def _fetch_edge_pages(store: Store, space: SpaceId) -> AsyncGenerator[dict[str, Numbers], None]:
     """Yield the columns of many edges at a time, sorted by slot."""
     known: dict[str, Any] = {"space": space, "limit": FETCHED, "sources": SOURCES, "origins": ORIGINS}
     coming = asyncio.ensure_future(store.all(EDGES_PAGE, **known, after=0, after_dim=0))
@@ -276,7 +276,7 @@ class _InternPool(dict[Any, Any]):
         return self.setdefault(value, value)
 
 
-class _Moments(dict[int, datetime | None]):
+class _DatetimeCache(dict[int, datetime | None]):
     """Moments as the database counts them."""
 
     def __missing__(self, microseconds: int) -> datetime | None:
@@ -289,7 +289,7 @@ class _EdgeColumns:
     def __init__(self, world: World) -> None:
         self._numbers = _InternPool({number: number for number in world.soas_by_id})
         self._shares, self._versions = _InternPool(), _InternPool()
-        self._moments = _Moments({NO_MOMENT: None})
+        self._moments = _DatetimeCache({NO_MOMENT: None})
 
     def edges(self, page: Mapping[str, Numbers]) -> Iterator[list[UrdEdge]]:
         """Yield the edges of a page, not so many at once that anything else would have to wait."""
@@ -341,7 +341,7 @@ async def refresh_concepts(
         rows = await transaction.all(Q["rows_of_concepts"], space=space, concepts=wanted)
         found = await transaction.all(Q["edges_of_concepts"], space=space, concepts=wanted)
         edges = [UrdEdge(**row) for row in found]
-        disputes = await _disputes(transaction, space, now=now, concepts=wanted)
+        disputes = await _load_disputes_and_aliases(transaction, space, now=now, concepts=wanted)
         around = {number for edge in edges for number in (edge.parent_id, edge.dim_id)} | disputes.parents
         unknown = sorted(around - world.soas_by_id.keys() - set(wanted))
         neighbours = await transaction.all(Q["rows_of_concepts"], space=space, concepts=unknown)
@@ -356,7 +356,7 @@ async def refresh_concepts(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Disputes:
+class _DisputesAndAliases:
     """Disputes, dismissals and aliases."""
 
     pending: set[Slot]
@@ -372,14 +372,14 @@ class _Disputes:
         world.aliases = {token: concept for token, concept in world.aliases.items() if concept not in of} | self.aliases
 
 
-async def _disputes(
+async def _load_disputes_and_aliases(
     transaction: Transaction, space: SpaceId, *, now: datetime, concepts: list[int] | None
-) -> _Disputes:
+) -> _DisputesAndAliases:
     pending = await transaction.all(Q["pending_slots"], space=space, concepts=concepts)
     since = now - SETTLED_FOR
     dismissed = await transaction.all(Q["dismissed_triples"], space=space, concepts=concepts, since=since)
     aliases = await transaction.all(Q["aliases"], space=space, concepts=concepts)
-    return _Disputes(
+    return _DisputesAndAliases(
         pending={(row["concept_id"], row["dim_id"]) for row in pending},
         dismissed={(row["concept_id"], row["dim_id"], row["incoming_parent_id"]): row["at"] for row in dismissed},
         aliases={row["token"]: row["concept_id"] for row in aliases},
@@ -387,12 +387,12 @@ async def _disputes(
     )
 
 
-def _freeze_now_and_then(page: int) -> None:
+def _freeze_every_nth_page(page: int) -> None:
     if page % FREEZE_EVERY == 0:
-        _freeze()
+        _freeze_garbage_collector()
 
 
-def _freeze() -> None:
+def _freeze_garbage_collector() -> None:
     # The young generation is collected first, or its garbage would be frozen too.
     gc.collect(0)
     gc.freeze()
@@ -418,7 +418,7 @@ class WorldReloadResult:
     ms: int
 
 
-def world_size_bytes(world: World) -> int:
+def estimate_world_bytes(world: World) -> int:
     edges = sum(map(len, world.urd_by_concept.values()))
     return edges * BYTES_PER_EDGE + len(world.soas_by_token) * BYTES_PER_CONCEPT
 
@@ -434,7 +434,7 @@ class WorldCache:
         self._stopwatch = stopwatch
         self._most = settings.world_spaces_in_memory
         self._kept: BoundedCache[SpaceId, World] = BoundedCache(
-            ROOM, limit=settings.world_cache_mb * MEGABYTE, weigh=world_size_bytes
+            ROOM, limit=settings.world_cache_mb * MEGABYTE, weigh=estimate_world_bytes
         )
         self._locks: defaultdict[SpaceId, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -493,10 +493,10 @@ class WorldCache:
 
     async def _follow(self, space: SpaceId) -> None:
         world = self._kept.find(space)
-        if world is not None and not await self._catch_up(space, world):
+        if world is not None and not await self._apply_change_log(space, world):
             await self._load(space)
 
-    async def _catch_up(self, space: SpaceId, world: World) -> bool:
+    async def _apply_change_log(self, space: SpaceId, world: World) -> bool:
         """Apply the log after the world's version; false if the log is incomplete or too long."""
         due = await self._store.all(Q["log_after"], space=space, version=world.version, limit=MOST_DUE + 1)
         if not due:
@@ -511,14 +511,14 @@ class WorldCache:
     async def _load(self, space: SpaceId) -> World:
         world = await load_world(self._store, space, now=self._clock())
         # Changes made while loading were announced before this world could follow them.
-        await self._catch_up(space, world)
+        await self._apply_change_log(space, world)
         while len(self._kept) >= self._most and space not in self._kept:
             self._kept.drop(next(iter(self._kept)))
         self._kept.keep(space, world)
         return world
 
 
-def check_worlds(worlds: WorldCache) -> Check:
+def check_world_cache(worlds: WorldCache) -> Check:
     """Check for `doctor` whether the worlds in memory are up to date."""
     if worlds.stale_since is None:
         return ok_check("world.cache", f"{len(worlds.held())} spaces are in memory and up to date.")

@@ -20,12 +20,13 @@ from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId, cause, cau
 from festinger.observability.metrics import WORLD_REFUSED
 from festinger.records import field_values, row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.facts import parse_fact
 from festinger.world.conflicts import edge_conflict_json, find_conflict, open_conflict
+from festinger.world.edge_statements import StatementResult, apply_statement_in_change, check_statement
 from festinger.world.model import (
     INFERRED_WEIGHT,
-    Collision,
+    CollisionType,
     EdgeSource,
     NoteOutcome,
     StatementEffect,
@@ -35,12 +36,11 @@ from festinger.world.model import (
     confidence_after_outcome,
     confidence_cap,
 )
-from festinger.world.quarantine import admit_confirmed_claim, quarantine_claim
+from festinger.world.quarantine import mark_claim_admitted, quarantine_or_admit_claim
 from festinger.world.recollection import VOUCHED, Claim, ShownEdge, claim_to_statement
-from festinger.world.state import StatementResult, apply_statement_in, check_statement
-from festinger.world.write import WorldChange, find_resolved, load_concept_rows, open_change
+from festinger.world.write import WorldChange, load_concept_rows, open_change, resolve_without_creating
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 WELL_ESTABLISHED = 0.8
 SPIKE = 3
@@ -97,7 +97,7 @@ async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> Stat
     try:
         check_statement(statement)
         if claim.is_retraction:
-            return await _retract(change, statement)
+            return await _open_retraction_conflict(change, statement)
         return await _place(change, statement, pattern=claim.pattern, text_hash=row["text_hash"])
     except BadFact as error:
         WORLD_REFUSED.labels(error.name).inc()
@@ -109,18 +109,18 @@ async def _place(
 ) -> StatementEffect | None:
     """Write a claim at once or quarantine it, depending on who said it."""
     if statement.is_of_person:
-        await admit_confirmed_claim(change, statement)
-        return (await apply_statement_in(change, statement)).did
+        await mark_claim_admitted(change, statement)
+        return (await apply_statement_in_change(change, statement)).did
     existing, is_same = await _standing(change, statement)
-    is_held = await _is_held(change, statement, None if is_same else existing)
+    is_held = await _count_and_check_held(change, statement, None if is_same else existing)
     if is_same:
-        return (await apply_statement_in(change, statement)).did
+        return (await apply_statement_in_change(change, statement)).did
     if statement.origin not in VOUCHED or is_held:
-        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
+        await quarantine_or_admit_claim(change, statement, pattern=pattern, text_hash=text_hash)
         return None
-    done = (await apply_statement_in(change, statement)).did
+    done = (await apply_statement_in_change(change, statement)).did
     if done is StatementEffect.CROWDED:
-        await quarantine_claim(change, statement, pattern=pattern, text_hash=text_hash)
+        await quarantine_or_admit_claim(change, statement, pattern=pattern, text_hash=text_hash)
     return done
 
 
@@ -136,7 +136,7 @@ async def _standing(change: WorldChange, statement: WorldStatement) -> tuple[Urd
     return edge, edge is not None and parent is not None and parent.id == edge.parent_id
 
 
-async def _is_held(change: WorldChange, statement: WorldStatement, against: UrdEdge | None) -> bool:
+async def _count_and_check_held(change: WorldChange, statement: WorldStatement, against: UrdEdge | None) -> bool:
     """Whether the session is held by now; contradicting established knowledge counts toward it."""
     session = statement.cause.session
     if await change.maybe("is_held", session=session):
@@ -152,16 +152,16 @@ async def _is_held(change: WorldChange, statement: WorldStatement, against: UrdE
     return int(found) >= SPIKE
 
 
-async def _retract(change: WorldChange, statement: WorldStatement) -> StatementEffect | None:
+async def _open_retraction_conflict(change: WorldChange, statement: WorldStatement) -> StatementEffect | None:
     """Let a person retract the current edge: it stays, marked, until that is decided."""
     if not statement.is_of_person:
         return None
-    placed = await find_resolved(change, statement)
+    placed = await resolve_without_creating(change, statement)
     existing = await change.slot(placed.concept.id, placed.dim.id) if placed else None
     if placed is None or existing is None or existing.parent_id != placed.parent.id:
         return None
     incoming = replace(placed, statement=replace(statement, is_isa=existing.is_isa))
-    opened = await open_conflict(change, incoming, existing=existing, kind=Collision.RETRACTION)
+    opened = await open_conflict(change, incoming, existing=existing, kind=CollisionType.RETRACTION)
     return StatementEffect.CONFLICT if opened.id else StatementEffect.SETTLED
 
 
@@ -211,8 +211,8 @@ async def iknowthat(
         known = []
         for each in statements:
             if each.is_of_person:
-                await admit_confirmed_claim(change, each)
-            known.append(FactResult(statement=each, stated=await apply_statement_in(change, each)))
+                await mark_claim_admitted(change, each)
+            known.append(FactResult(statement=each, stated=await apply_statement_in_change(change, each)))
     return known
 
 
@@ -240,7 +240,7 @@ PASSIVE_SPAN = 0.10
 """How far inferred outcomes may move an edge from where statements have put it."""
 
 
-async def apply_outcome_in(
+async def apply_outcome_to_edge(
     change: WorldChange, note: ShownEdge, outcome: NoteOutcome, *, cause: Cause, weight: float, is_explicit: bool
 ) -> UrdEdge | None:
     """Apply an outcome within the caller's change."""
@@ -249,11 +249,11 @@ async def apply_outcome_in(
     row = await change.maybe("find_edge", concept=note.concept, parent=note.parent, dimension=note.dimension)
     if row is None:
         return None
-    edge = await _without_inferred(change, UrdEdge(**row), outcome, because=cause, is_explicit=is_explicit)
+    edge = await _drop_inferred_movement(change, UrdEdge(**row), outcome, because=cause, is_explicit=is_explicit)
     if edge is None:
         return None
     share = weight if is_explicit else min(weight, INFERRED_WEIGHT)
-    confidence = await _confidence(change, edge, outcome, share=share, is_explicit=is_explicit)
+    confidence = await _confidence_with_passive_limit(change, edge, outcome, share=share, is_explicit=is_explicit)
     is_new = await change.maybe(
         "add_outcome",
         concept=edge.id,
@@ -269,10 +269,10 @@ async def apply_outcome_in(
         return None
     is_confirmed = is_explicit and outcome is NoteOutcome.ACTED
     confirmed = change.now if is_confirmed else edge.last_confirmed
-    return await change.revalue(edge._replace(confidence=confidence, last_confirmed=confirmed))
+    return await change.update_edge_values(edge._replace(confidence=confidence, last_confirmed=confirmed))
 
 
-async def _without_inferred(
+async def _drop_inferred_movement(
     change: WorldChange, edge: UrdEdge, outcome: NoteOutcome, *, because: Cause, is_explicit: bool
 ) -> UrdEdge | None:
     """Remove earlier inferred movement of this conversation that no longer counts; none if this outcome does
@@ -293,7 +293,7 @@ async def _without_inferred(
     return edge._replace(confidence=edge.confidence - before["moved"])
 
 
-async def _confidence(
+async def _confidence_with_passive_limit(
     change: WorldChange, edge: UrdEdge, outcome: NoteOutcome, *, share: float, is_explicit: bool
 ) -> float:
     origin = Origin(edge.origin)

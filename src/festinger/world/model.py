@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from festinger.clock import Clock, iso
 from festinger.events.outbox import Outbox
 from festinger.ids import TRUST_ORDER, Cause, NewId, Origin, SpaceId
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.store.pool import Store, Transaction
 
 CONCEPT_HALF_LIFE = timedelta(days=30)
@@ -104,7 +104,7 @@ def edge_from_json(body: dict[str, Any]) -> UrdEdge:
     return UrdEdge(**{**body, **moments})
 
 
-def edge_freshness(edge: UrdEdge, now: datetime) -> float:
+def edge_display_rank(edge: UrdEdge, now: datetime) -> float:
     """Return the rank of an edge when not all fit: its confidence, less with age."""
     if edge.last_confirmed is None:
         return edge.confidence
@@ -255,7 +255,7 @@ class StatementEffect(StrEnum):
     """Its cause has opened as many conflicts as allowed."""
 
 
-class Collision(StrEnum):
+class CollisionType(StrEnum):
     ISA_ISA = "isa_isa"
     ISPART_ISPART = "ispart_ispart"
     MISCLASSIFICATION = "misclassification"
@@ -263,11 +263,11 @@ class Collision(StrEnum):
     RETRACTION = "retraction"
 
 
-def collision_type(*, existing_is_isa: bool, incoming_is_isa: bool) -> Collision:
+def collision_type(*, existing_is_isa: bool, incoming_is_isa: bool) -> CollisionType:
     """Two kinds: the dimension is too coarse. Two wholes: a contradiction. Mixed: the wrong dimension."""
     if existing_is_isa != incoming_is_isa:
-        return Collision.MISCLASSIFICATION
-    return Collision.ISA_ISA if existing_is_isa else Collision.ISPART_ISPART
+        return CollisionType.MISCLASSIFICATION
+    return CollisionType.ISA_ISA if existing_is_isa else CollisionType.ISPART_ISPART
 
 
 def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | None]) -> bool:
@@ -282,15 +282,15 @@ def closes_cycle(concept: int, parent: int, parent_of: Callable[[int], int | Non
     return above is not None
 
 
-def normalize_spelling(token: str) -> str:
+def strip_marks_and_plural(token: str) -> str:
     """Return a token without spelling variants: marks and a plural `s`."""
     bare = token.translate(_MARKS)
     is_plural = len(bare) >= PLURAL_FROM and bare.endswith("s") and not bare.endswith("ss")
     return bare[:-1] if is_plural else bare
 
 
-def is_same_name(one: str, other: str) -> bool:
-    return one != other and normalize_spelling(one) == normalize_spelling(other)
+def is_spelling_variant(one: str, other: str) -> bool:
+    return one != other and strip_marks_and_plural(one) == strip_marks_and_plural(other)
 
 
 def trust_rank(origin: str) -> int:

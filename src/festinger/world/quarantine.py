@@ -13,12 +13,12 @@ from uuid import UUID
 from festinger.errors import AlreadyDecided, NoSuchCue
 from festinger.ids import Cause, Origin, SpaceId, cause_columns
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
+from festinger.world.edge_statements import StatementResult, apply_statement_in_change
 from festinger.world.model import ADMITTED, EdgeSource, WorldDeps, WorldStatement
-from festinger.world.state import StatementResult, apply_statement_in
 from festinger.world.write import WorldChange, open_change
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 SESSIONS_NEEDED = 2
 TEXTS_NEEDED = 2
@@ -53,7 +53,7 @@ class QuarantineVoteCounts:
 NOBODY = QuarantineVoteCounts(causes=0, sessions=0, texts=0, days=0)
 
 
-def is_admissible(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
+def has_enough_votes(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
     return (
         votes.causes >= min_causes
         and votes.sessions >= SESSIONS_NEEDED
@@ -62,7 +62,7 @@ def is_admissible(votes: QuarantineVoteCounts, *, min_causes: int) -> bool:
     )
 
 
-async def quarantine_claim(
+async def quarantine_or_admit_claim(
     change: WorldChange, statement: WorldStatement, *, pattern: str, text_hash: str
 ) -> StatementResult | None:
     """Quarantine a claim, or admit it if it has enough votes by now."""
@@ -85,15 +85,15 @@ async def quarantine_claim(
         text_hash=text_hash,
         message=statement.message,
     )
-    votes = await _votes(change, held)
+    votes = await _load_vote_counts_of(change, held)
     if is_new:
         await _tell(change, "cue_quarantined", held, votes)
-    if held.status == WAITING and is_admissible(votes, min_causes=change.terms.quarantine_min_causes):
+    if held.status == WAITING and has_enough_votes(votes, min_causes=change.terms.quarantine_min_causes):
         return await _admit(change, held, votes=votes, because=statement.cause, message=statement.message)
     return None
 
 
-async def _votes(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCounts:
+async def _load_vote_counts_of(change: WorldChange, held: QuarantineEntry) -> QuarantineVoteCounts:
     return (await load_vote_counts(change.transaction, change.space, [held]))[held.id]
 
 
@@ -111,13 +111,13 @@ async def _admit(
         message=message,
         from_quarantine=because.origin is not Origin.PERSON,
     )
-    stated = await apply_statement_in(change, statement)
+    stated = await apply_statement_in_change(change, statement)
     await _decide(change, held, "admitted")
     await _tell(change, "cue_admitted", held, votes)
     return stated
 
 
-async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> None:
+async def mark_claim_admitted(change: WorldChange, claim: WorldStatement) -> None:
     """Release a quarantined claim because a person states it."""
     row = await change.maybe(
         "waiting_quarantine", concept=claim.concept, parent=claim.parent, dim=claim.dimension, is_isa=claim.is_isa
@@ -125,13 +125,13 @@ async def admit_confirmed_claim(change: WorldChange, claim: WorldStatement) -> N
     if row is not None:
         held = QuarantineEntry(**row)
         await _decide(change, held, "admitted")
-        await _tell(change, "cue_admitted", held, await _votes(change, held))
+        await _tell(change, "cue_admitted", held, await _load_vote_counts_of(change, held))
 
 
 async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, because: Cause) -> StatementResult:
     async with open_change(deps, space, by=because.origin.value, cause=because) as change:
-        held = await _find_undecided(change, quarantined)
-        votes = await _votes(change, held)
+        held = await _require_undecided_entry(change, quarantined)
+        votes = await _load_vote_counts_of(change, held)
         row = await change.transaction.maybe(Q["last_quarantine_cause"], space=space, id=quarantined)
         message = row["message_id"] if row else None
         return await _admit(change, held, votes=votes, because=because, message=message)
@@ -140,9 +140,9 @@ async def admit_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, bec
 async def reject_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by: str) -> QuarantineEntry:
     """Reject a statement for good, unless somebody admits it later."""
     async with open_change(deps, space, by=by) as change:
-        held = await _find_undecided(change, quarantined)
+        held = await _require_undecided_entry(change, quarantined)
         rejected = await _decide(change, held, "rejected")
-        await _tell(change, "cue_rejected", held, await _votes(change, held))
+        await _tell(change, "cue_rejected", held, await _load_vote_counts_of(change, held))
         return rejected
 
 
@@ -150,7 +150,7 @@ async def reopen_entry(deps: WorldDeps, space: SpaceId, quarantined: UUID, *, by
     """Put a decided statement back into quarantine."""
     async with open_change(deps, space, by=by) as change:
         held = await _decide(change, await _find_entry(change.transaction, space, quarantined), WAITING)
-        await _tell(change, "cue_quarantined", held, await _votes(change, held))
+        await _tell(change, "cue_quarantined", held, await _load_vote_counts_of(change, held))
         return held
 
 
@@ -200,7 +200,7 @@ async def _find_entry(transaction: Transaction, space: SpaceId, quarantined: UUI
     return QuarantineEntry(**await transaction.one(Q["find_quarantine"], missing, space=space, id=quarantined))
 
 
-async def _find_undecided(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
+async def _require_undecided_entry(change: WorldChange, quarantined: UUID) -> QuarantineEntry:
     held = await _find_entry(change.transaction, change.space, quarantined)
     if held.status in ("admitted", "rejected"):
         raise AlreadyDecided(f"It is already {held.status}.")
@@ -227,7 +227,7 @@ async def _tell(change: WorldChange, name: str, held: QuarantineEntry, votes: Qu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldSession:
+class QuarantinedSession:
     """A session quarantined as a whole because it contradicted too much established knowledge."""
 
     session_id: str
@@ -235,6 +235,6 @@ class HeldSession:
     since: datetime
 
 
-async def list_held_sessions(deps: WorldDeps, space: SpaceId) -> list[HeldSession]:
+async def list_quarantined_sessions(deps: WorldDeps, space: SpaceId) -> list[QuarantinedSession]:
     """List held sessions, latest first."""
-    return [HeldSession(**row) for row in await deps.store.all(Q["held_sessions"], space=space)]
+    return [QuarantinedSession(**row) for row in await deps.store.all(Q["held_sessions"], space=space)]

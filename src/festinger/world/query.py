@@ -15,14 +15,14 @@ from typing import Any
 
 from festinger.errors import NoSuchConcept
 from festinger.ids import SpaceId
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.conflicts import Conflict, load_conflicts
 from festinger.world.graph import Slot
 from festinger.world.model import SoasRow, UrdEdge, WorldDeps, effective_saliency
 from festinger.world.quarantine import QuarantineEntry, load_quarantine
 from festinger.world.write import EdgeOp, load_concept_rows
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 MOST_SPELLINGS = 5
 
@@ -56,7 +56,7 @@ async def build_concept_report(deps: WorldDeps, space: SpaceId, token: str) -> C
     return ConceptReport(
         concept=concept,
         effective=effective_saliency(concept),
-        edges=await _believed(deps, space, concept.id),
+        edges=await _load_edge_evidence(deps, space, concept.id),
         history=await deps.store.all(Q["history_of"], space=space, concept=concept.id),
         conflicts=await load_conflicts(deps, space, statuses=("pending", "resolved", "dismissed"), concept=concept.id),
         quarantine=await load_quarantine(deps, space, statuses=None, concept=concept.token),
@@ -71,7 +71,7 @@ async def _find_concept(deps: WorldDeps, space: SpaceId, token: str) -> SoasRow:
     return rows[token]
 
 
-async def _believed(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeEvidence]:
+async def _load_edge_evidence(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeEvidence]:
     found = []
     for edge in await deps.store.all(Q["edges_named"], space=space, concept=concept):
         causes = await deps.store.all(
@@ -83,7 +83,7 @@ async def _believed(deps: WorldDeps, space: SpaceId, concept: int) -> list[EdgeE
 
 async def unknown_concept_error(deps: WorldDeps, space: SpaceId, token: str) -> NoSuchConcept:
     """Build the error for an unknown word, with similar spellings."""
-    rows = await deps.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escaped(token[:1])}%")
+    rows = await deps.store.all(Q["nearest_tokens"], space=space, beginning=f"{_escape_like_pattern(token[:1])}%")
     near = get_close_matches(token, [row["token"] for row in rows], n=MOST_SPELLINGS, cutoff=0.5)
     listed = ", ".join(f"`{one}`" for one in near)
     return NoSuchConcept(
@@ -91,7 +91,7 @@ async def unknown_concept_error(deps: WorldDeps, space: SpaceId, token: str) -> 
     )
 
 
-def _escaped(text: str) -> str:
+def _escape_like_pattern(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
@@ -141,7 +141,7 @@ async def load_neighborhood(
     return walk.seen()
 
 
-async def browse_edges(
+async def page_edges(
     deps: WorldDeps, space: SpaceId, *, before: int | None = None, limit: int = 50
 ) -> list[dict[str, Any]]:
     """List what is believed of concepts, those met last first; `before` is the number of the last one shown."""
@@ -167,11 +167,11 @@ class _NeighborhoodWalk:
                 Q[query], space=self._space, concepts=sorted(ids), dimension=self._dimension, limit=MOST_EDGES
             )
             far_id = "parent_id" if far == "parent" else "id"
-            ids = {row[far_id] for row in rows if self._meet(row, near=near, far=far, level=step * level)}
+            ids = {row[far_id] for row in rows if self._add_edge_of_walk(row, near=near, far=far, level=step * level)}
             if not ids:
                 return
 
-    def _meet(self, row: Mapping[str, Any], *, near: str, far: str, level: int) -> bool:
+    def _add_edge_of_walk(self, row: Mapping[str, Any], *, near: str, far: str, level: int) -> bool:
         """Add an edge; returns whether its far end is a new word."""
         token, is_new = row[far], row[far] not in self.levels
         if is_new and len(self.levels) >= self._most:
@@ -195,7 +195,7 @@ class _NeighborhoodWalk:
 COMES = (EdgeOp.ADD, EdgeOp.RESTORE)
 
 
-def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdge]:
+def fold_edge_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdge]:
     """Return the edges that hold after all steps, without roots."""
     standing: dict[Slot, UrdEdge] = {}
     for op, edge in steps:
@@ -208,4 +208,4 @@ def replay_history(steps: Iterable[tuple[EdgeOp, UrdEdge]]) -> dict[Slot, UrdEdg
 
 async def load_edges_as_of(deps: WorldDeps, space: SpaceId, moment: datetime) -> dict[Slot, UrdEdge]:
     rows = await deps.store.all(Q["history_until"], space=space, until=moment)
-    return replay_history((EdgeOp(row["op"]), UrdEdge(*(row[name] for name in UrdEdge._fields))) for row in rows)
+    return fold_edge_history((EdgeOp(row["op"]), UrdEdge(*(row[name] for name in UrdEdge._fields))) for row in rows)

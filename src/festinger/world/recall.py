@@ -25,12 +25,12 @@ from festinger.world.recollection import (
     Recollection,
     TokenizedText,
     build_recollection,
+    countable_words_with_tokens,
+    effective_claim_origin,
+    extract_sentence_around,
     find_claims,
-    find_countable_words,
     parse_text,
-    sentence_at,
     tokenize_text,
-    trace_claim_origin,
 )
 
 TEXTS_KEPT = 500
@@ -61,7 +61,7 @@ class Recollector:
         world = self.worlds.find(scope.space)
         return None if world is None else self._recollect(scope, world, texts)
 
-    async def recollect_in_part(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection:
+    async def recollect_from_database(self, scope: Scope, texts: Sequence[SourceText]) -> Recollection:
         """Recollect in a space too large to keep, querying the database for the words of the texts."""
         words = {word for source in texts for word in tokenize_text(source.text, source.origin, World()).words}
         world = await load_partial_world(self.deps.store, scope.space, words, now=self.deps.clock())
@@ -69,7 +69,7 @@ class Recollector:
 
     def _recollect(self, scope: Scope, world: World, texts: Sequence[SourceText]) -> Recollection:
         now, terms = self.deps.clock(), self.deps.terms(scope.space)
-        heard = self._heard(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
+        heard = self._parse_texts(world, texts, chars=terms.recollect_max_chars, zipf=terms.common_word_zipf)
         past = self.encounters.past(scope.space, scope.session)
         found = build_recollection(world, heard, now=now, terms=terms, past=past)
         words = (word for each in heard for word in each.words if world.knows(word))
@@ -77,10 +77,10 @@ class Recollector:
         WORLD_ZERO_HITS.inc(len(found.zero_hits))
         if found.zero_hit_lines:
             noted = [token for token in found.zero_hits if token not in past.noted][: terms.zero_hit_max]
-            self.encounters.note_unknown(scope.space, scope.session, noted)
+            self.encounters.record_noted_names(scope.space, scope.session, noted)
         return found
 
-    def _heard(self, world: World, texts: Sequence[SourceText], *, chars: int, zipf: float) -> list[ParsedText]:
+    def _parse_texts(self, world: World, texts: Sequence[SourceText], *, chars: int, zipf: float) -> list[ParsedText]:
         """Parse as much of the texts as a request may read, and the claims of the newest spoken part."""
         heard, claimed, is_common = [], CLAIMED_CHARS, self._is_common(zipf)
         for source in texts:
@@ -97,15 +97,17 @@ class Recollector:
         if world is None or not self.encounters.admit(scope.space, scope.session, source.text, origin=source.origin):
             return False
         counted: set[str] = set()
-        for piece in split_slices(source.text):
-            self._count_piece(scope, world, source, piece=piece, counted=counted)
+        for piece in split_between_words(source.text):
+            self._count_words_of_slice(scope, world, source, piece=piece, counted=counted)
             await asyncio.sleep(0)
         return True
 
-    def _count_piece(self, scope: Scope, world: World, source: SourceText, *, piece: str, counted: set[str]) -> None:
+    def _count_words_of_slice(
+        self, scope: Scope, world: World, source: SourceText, *, piece: str, counted: set[str]
+    ) -> None:
         terms, now = self.deps.terms(scope.space), self.deps.clock()
         got = self._tokenize(scope.space, world, piece, source.origin)
-        found = find_countable_words(got, world, terms=terms, is_common=self.deps.is_common)
+        found = countable_words_with_tokens(got, world, terms=terms, is_common=self.deps.is_common)
         for word, token in found.items():
             if word in counted:
                 continue
@@ -113,9 +115,9 @@ class Recollector:
             since = self.encounters.count(scope.space, word, origin=source.origin, now=now)
             row = world.row(word)
             if (row.encounter_count if row else 0) + since >= SENTENCES_FROM:
-                text = sentence_at(got, token)
+                text = extract_sentence_around(got, token)
                 sentence = SampleSentence(text=text, origin=got.origin, session=scope.session, message=source.message)
-                self.encounters.keep_sentence(scope.space, word, sentence)
+                self.encounters.add_sample_sentence(scope.space, word, sentence)
 
     def spoken(self, scope: Scope, source: SourceText, *, unvouched: Collection[str] = ()) -> MessageClaims | None:
         """Return the claims of a message; none without any, or if the space is not loaded.
@@ -137,7 +139,8 @@ class Recollector:
             origin=source.origin,
             text_hash=hash_ignoring_numbers(source.text),
             claims=[
-                replace(claim, origin=trace_claim_origin(source.origin, claim, unvouched=unvouched)) for claim in found
+                replace(claim, origin=effective_claim_origin(source.origin, claim, unvouched=unvouched))
+                for claim in found
             ],
         )
 
@@ -167,7 +170,7 @@ class Recollector:
         return lambda token: self.deps.is_common(token, zipf)
 
 
-def split_slices(text: str) -> Iterator[str]:
+def split_between_words(text: str) -> Iterator[str]:
     """Split a text between words into slices that are quick to read."""
     start = 0
     while start < len(text):

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from itertools import chain
 
 from festinger.ids import Cause, Origin, least_trusted
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.text.cues import RelationCue, extract_cues, extract_retractions
 from festinger.text.normalize import normalize_text
 from festinger.text.secrets import remove_secrets
@@ -29,10 +29,10 @@ from festinger.world.model import (
     UrdEdge,
     WorldStatement,
     decayed_saliency,
-    edge_freshness,
+    edge_display_rank,
     effective_saliency,
     is_replaceable,
-    is_same_name,
+    is_spelling_variant,
 )
 
 VOUCHED = (Origin.PERSON, Origin.MODEL)
@@ -53,7 +53,7 @@ class Claim:
     is_retraction: bool = False
 
 
-def trace_claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
+def effective_claim_origin(origin: Origin, claim: Claim, *, unvouched: Collection[str]) -> Origin:
     """Return the real origin of a claim: a model that repeats a page speaks for the page.
 
     `unvouched` are the words of tool and document texts of the same session.
@@ -80,7 +80,7 @@ def claim_to_statement(claim: Claim, because: Cause, *, message: str | None) -> 
     )
 
 
-def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
+def find_contradicted_slot(world: World, claim: Claim, *, now: datetime, terms: WorldSettings) -> Slot | None:
     """Return the slot whose edge the claim contradicts, if any."""
     concept, dim = world.row(claim.concept), world.row(claim.dimension)
     if concept is None or dim is None or (existing := world.slot(concept.id, dim.id)) is None:
@@ -90,15 +90,15 @@ def find_collision(world: World, claim: Claim, *, now: datetime, terms: WorldSet
         is_this = parent is not None and parent.id == existing.parent_id and claim.origin is Origin.PERSON
         return existing.slot if is_this else None
     if parent is not None and (
-        parent.id == existing.parent_id or world.is_settled(*existing.slot, parent=parent.id, now=now)
+        parent.id == existing.parent_id or world.is_recently_dismissed(*existing.slot, parent=parent.id, now=now)
     ):
         return None
-    return None if _gives_way_quietly(world, existing, claim, terms=terms) else existing.slot
+    return None if _is_replaced_without_conflict(world, existing, claim, terms=terms) else existing.slot
 
 
-def _gives_way_quietly(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
+def _is_replaced_without_conflict(world: World, existing: UrdEdge, claim: Claim, *, terms: WorldSettings) -> bool:
     """Whether the claim is another spelling of the current edge, or replaces it without a conflict."""
-    return is_same_name(world.soas_by_id[existing.parent_id], claim.parent) or is_replaceable(
+    return is_spelling_variant(world.soas_by_id[existing.parent_id], claim.parent) or is_replaceable(
         existing, confidence=initial_confidence(claim), origin=claim.origin, floor=terms.recollection_confidence_floor
     )
 
@@ -189,7 +189,7 @@ def build_recollection(
     rows = _salient_rows(world, heard, threshold=terms.saliency_read_threshold)
     is_audible = _build_edge_filter(now=now, terms=terms)
     known = [row for row in rows if any(map(is_audible, world.edges(row.id)))]
-    zero_hits = _unknown_names(world, rows, heard)
+    zero_hits = _spoken_names_without_edges(world, rows, heard)
     chosen = _rank_rows(known, now=now, past=past, limit=terms.recollection_max_concepts)
     audible = {row: list(filter(is_audible, world.edges(row.id))) for row in chosen}
     disputed = _disputed_slots(world, heard, now=now, terms=terms)
@@ -198,7 +198,7 @@ def build_recollection(
         lines=tuple(format_concept_line(world, row, edges, disputed=disputed) for row, edges in shown.items()),
         notes=tuple(_note(world, row, edge) for row, edges in shown.items() for edge in edges),
         zero_hits=zero_hits,
-        zero_hit_lines=_zero_hit_lines(zero_hits, terms=terms, past=past),
+        zero_hit_lines=_format_unknown_name_lines(zero_hits, terms=terms, past=past),
         cut=len(known) - len(shown) + sum(len(audible[row]) - len(edges) for row, edges in shown.items()),
     )
 
@@ -235,17 +235,17 @@ def _rank_rows(rows: Iterable[SoasRow], *, now: datetime, past: RecollectionHist
 def _freshest_edges(edges: Sequence[UrdEdge], *, now: datetime, limit: int) -> Sequence[UrdEdge]:
     if len(edges) <= limit:
         return edges
-    return sorted(edges, key=lambda edge: (-edge_freshness(edge, now), edge.dim_id))[:limit]
+    return sorted(edges, key=lambda edge: (-edge_display_rank(edge, now), edge.dim_id))[:limit]
 
 
 def _disputed_slots(world: World, heard: Iterable[ParsedText], *, now: datetime, terms: WorldSettings) -> set[Slot]:
     """Return the disputed slots, and those that these texts collide with before anything is written."""
     claims = (claim for each in heard if each.origin in SPEAKERS for claim in each.claims)
-    fresh = set(filter(None, (find_collision(world, claim, now=now, terms=terms) for claim in claims)))
+    fresh = set(filter(None, (find_contradicted_slot(world, claim, now=now, terms=terms) for claim in claims)))
     return world.pending_slots | fresh if fresh else world.pending_slots
 
 
-def _unknown_names(world: World, rows: Iterable[SoasRow], heard: Iterable[ParsedText]) -> tuple[str, ...]:
+def _spoken_names_without_edges(world: World, rows: Iterable[SoasRow], heard: Iterable[ParsedText]) -> tuple[str, ...]:
     bare = [row.token for row in rows if not world.edges(row.id)]
     if not bare:
         return ()
@@ -253,7 +253,9 @@ def _unknown_names(world: World, rows: Iterable[SoasRow], heard: Iterable[Parsed
     return tuple(token for token in bare if token in spoken)
 
 
-def _zero_hit_lines(zero_hits: Iterable[str], *, terms: WorldSettings, past: RecollectionHistory) -> tuple[str, ...]:
+def _format_unknown_name_lines(
+    zero_hits: Iterable[str], *, terms: WorldSettings, past: RecollectionHistory
+) -> tuple[str, ...]:
     if not terms.zero_hit_notes:
         return ()
     fresh = [token for token in zero_hits if token not in past.noted][: terms.zero_hit_max]
@@ -296,21 +298,21 @@ class TokenizedText:
 
 
 def tokenize_text(text: str, origin: Origin, world: World) -> TokenizedText:
-    return _tokenize_plain(remove_secrets(text), origin, world)
+    return _tokenize_without_secrets(remove_secrets(text), origin, world)
 
 
-def _tokenize_plain(plain: str, origin: Origin, world: World) -> TokenizedText:
+def _tokenize_without_secrets(plain: str, origin: Origin, world: World) -> TokenizedText:
     return TokenizedText(text=plain, tokens=tokenize(plain, world.knows), origin=origin)
 
 
 def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str], bool]) -> list[Claim]:
     dimensions = world.dimension_names
     found = extract_cues(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
-    claims = [_claim(read, cue) for cue in found]
+    claims = [_claim_from_cue(read, cue) for cue in found]
     denied = []
     if _DENIAL.search(read.text):
         denials = extract_retractions(read.text, read.tokens, dimensions=dimensions, is_common=is_common)
-        denied = [_claim(read, cue, is_retraction=True) for cue in denials]
+        denied = [_claim_from_cue(read, cue, is_retraction=True) for cue in denials]
     return [
         claim
         for claim in (*claims, *denied)
@@ -318,7 +320,7 @@ def find_claims(read: TokenizedText, world: World, *, is_common: Callable[[str],
     ]
 
 
-def _claim(read: TokenizedText, cue: RelationCue, *, is_retraction: bool = False) -> Claim:
+def _claim_from_cue(read: TokenizedText, cue: RelationCue, *, is_retraction: bool = False) -> Claim:
     return Claim(
         concept=cue.subject,
         parent=cue.parent,
@@ -337,17 +339,17 @@ def parse_text(
     """Parse a text for a recollection, with the claims of its last `claim_chars` characters."""
     plain = remove_secrets(text)
     if len(text) <= claim_chars:
-        whole = _tokenize_plain(plain, origin, world)
+        whole = _tokenize_without_secrets(plain, origin, world)
         return ParsedText(words=whole.words, origin=origin, claims=find_claims(whole, world, is_common=is_common))
     # Token positions are needed only for claims, and cost more than the words.
     words = token_texts(plain, world.knows)
     if claim_chars <= 0:
         return ParsedText(words=words, origin=origin)
-    newest = _tokenize_plain(plain[-claim_chars:], origin, world)
+    newest = _tokenize_without_secrets(plain[-claim_chars:], origin, world)
     return ParsedText(words=words, origin=origin, claims=find_claims(newest, world, is_common=is_common))
 
 
-def find_countable_words(
+def countable_words_with_tokens(
     read: TokenizedText, world: World, *, terms: WorldSettings, is_common: IsCommon
 ) -> dict[str, Token]:
     """Return the words of a text that count, once each, with their first position."""
@@ -360,7 +362,7 @@ def find_countable_words(
     return found
 
 
-def sentence_at(read: TokenizedText, token: Token) -> str:
+def extract_sentence_around(read: TokenizedText, token: Token) -> str:
     """Return the sentence around a token, cut if it is long."""
     plain = normalize_text(read.text)
     starts = [each.start for each in read.tokens if each.sentence_start]

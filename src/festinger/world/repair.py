@@ -16,7 +16,7 @@ from typing import Any
 from festinger.errors import UndoBlocked
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.conflicts import (
     DELIBERATE,
     PENDING,
@@ -25,7 +25,14 @@ from festinger.world.conflicts import (
     close_conflict,
     conflict_from_row,
     open_conflict,
-    rebase_conflicts,
+    recheck_slot_conflicts,
+)
+from festinger.world.edge_statements import (
+    add_alias,
+    can_surface_common_word,
+    drop_aliases,
+    emit_edge_event,
+    mark_concept_confirmed,
 )
 from festinger.world.graph import Slot
 from festinger.world.model import (
@@ -43,34 +50,33 @@ from festinger.world.replay import (
     EdgeCreation,
     StatementWithCause,
     Triple,
-    carry_over_untraced,
     cause_statement_from_row,
     creation_from_conflict,
     edge_outcome_from_row,
+    keep_untraced_movement,
     load_cause_statements,
     load_edge_creation,
     load_edge_outcomes,
     load_effective_causes,
+    load_quarantine_votes,
     load_triple_rows,
-    load_votes,
     replay_edge,
     select_effective_causes,
     triple_from_row,
     triple_parameters,
     vote_from_row,
 )
-from festinger.world.state import add_alias, drop_aliases, emit_edge_event, is_naming, mark_novel
 from festinger.world.write import (
     EdgeOp,
     ResolvedStatement,
     WorldChange,
     WorldChangeKind,
-    begin_change,
-    check_undoable,
+    check_slots_unchanged,
+    lock_and_begin_change,
     restore_slots,
 )
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 WITHDRAWN = "withdrawn"
 """The decision on a conflict one side of which no remaining source stated."""
@@ -81,7 +87,7 @@ Image = Mapping[str, Any]
 
 async def reinstate_source(deps: WorldDeps, transaction: Transaction, space: SpaceId, kept: Mapping[str, Any]) -> None:
     """Restore everything as before the withdrawal. Raises `UndoBlocked` where others have built on it."""
-    change = await begin_change(deps, transaction, space, by=REPAIR)
+    change = await lock_and_begin_change(deps, transaction, space, by=REPAIR)
     places: Sequence[Image] = kept.get("places", ())
     await _restore_slots(change, places)
     for name, query in (("causes", "return_cause"), ("outcomes", "return_outcome"), ("votes", "return_vote")):
@@ -91,14 +97,14 @@ async def reinstate_source(deps: WorldDeps, transaction: Transaction, space: Spa
     await transaction.run(Q["let_in_again"], space=space, ids=list(kept.get("waiting", ())), at=change.now)
     await transaction.run(Q["drop_disputes"], space=space, ids=list(kept.get("opened", ())))
     for image in kept.get("disputes", ()):
-        await _reinstate_dispute(change, image)
+        await _restore_conflict_row(change, image)
     calmed = list(kept.get("calmed", ()))
     await transaction.run(Q["confirm_concepts"], space=space, concepts=calmed)
     for concept in calmed:
         change.log(WorldChangeKind.CONCEPT, concept)
     await demote_orphan_concepts(change, (place["concept"] for place in places))
     for place in places:
-        await rebase_conflicts(change, place["concept"], place["dim"])
+        await recheck_slot_conflicts(change, place["concept"], place["dim"])
     await change.finish()
 
 
@@ -114,18 +120,18 @@ async def _restore_slots(change: WorldChange, places: Sequence[Image]) -> None:
             await change.take(edge, op=EdgeOp.REMOVE, reason="undo")
     for place in places:
         edge = edge_from_json(place["before"]) if place["before"] else None
-        if edge is not None and await _has_words(change, edge):
+        if edge is not None and await _has_all_concepts(change, edge):
             await change.put(edge, op=EdgeOp.RESTORE, reason="undo")
 
 
-async def _has_words(change: WorldChange, edge: UrdEdge) -> bool:
+async def _has_all_concepts(change: WorldChange, edge: UrdEdge) -> bool:
     """Whether nothing of an edge was forgotten meanwhile."""
     concepts = {edge.id, edge.parent_id, edge.dim_id}
     rows = await change.all("rows_of_concepts", concepts=sorted(concepts))
     return len(rows) == len(concepts)
 
 
-async def _reinstate_dispute(change: WorldChange, image: Image) -> None:
+async def _restore_conflict_row(change: WorldChange, image: Image) -> None:
     row = await change.maybe("return_dispute", image=json.dumps(image), withdrawn=WITHDRAWN)
     change.log(WorldChangeKind.QUEUE, image["concept_id"], image["dim_id"])
     for token in (row["aliases"] or ()) if row and row["status"] == RESOLVED else ():
@@ -208,7 +214,7 @@ class _WorldRepair:
     opened: list[str] = field(default_factory=list)
     freed: dict[Slot, None] = field(default_factory=dict)
 
-    async def remember(self, slot: Slot) -> None:
+    async def save_slot_before_change(self, slot: Slot) -> None:
         """Keep the edge of a slot before it is first touched."""
         if slot not in self.before:
             self.before[slot] = await self.change.slot(*slot)
@@ -218,22 +224,22 @@ async def withdraw_source(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, whence: SourceFilter, *, by: str = REPAIR
 ) -> WorldWithdrawal:
     """Stop counting what came from a source. The caller calls `follow` after the commit."""
-    change = await begin_change(deps, transaction, space, by=by)
-    causes = await _taken(change, "take_causes", whence)
+    change = await lock_and_begin_change(deps, transaction, space, by=by)
+    causes = await _withdraw_rows(change, "take_causes", whence)
     # Outcomes are reported by somebody and belong to no message.
-    outcomes = await _taken(change, "take_outcomes", whence) if whence.messages is None else ()
-    votes = await _taken(change, "take_votes", whence)
+    outcomes = await _withdraw_rows(change, "take_outcomes", whence) if whence.messages is None else ()
+    votes = await _withdraw_rows(change, "take_votes", whence)
     if not (causes or outcomes or votes):
         return WorldWithdrawal()
-    let_in = await _let_in_by(change, votes)
+    let_in = await _find_admitting_votes(change, votes)
     work = _WorldRepair(change=change, causes=causes, outcomes=outcomes, votes=let_in)
     triples = list(dict.fromkeys([*map(triple_from_row, causes), *let_in]))
-    disputes = await _images(work, triples)
+    disputes = await _load_conflict_images(work, triples)
     await _without(work, triples)
-    await _fill(work)
+    await _fill_freed_slots(work)
     calmed = await demote_orphan_concepts(change, (slot[0] for slot in work.freed))
     for slot in work.before:
-        await rebase_conflicts(change, *slot)
+        await recheck_slot_conflicts(change, *slot)
     places = [await _place(work, slot) for slot in work.before]
     await change.finish()
     return WorldWithdrawal(
@@ -248,12 +254,12 @@ async def withdraw_source(
     )
 
 
-async def _taken(change: WorldChange, query: str, whence: SourceFilter) -> list[Image]:
+async def _withdraw_rows(change: WorldChange, query: str, whence: SourceFilter) -> list[Image]:
     rows = await change.all(query, **whence.as_parameters())
     return [row["image"] for row in rows]
 
 
-async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
+async def _find_admitting_votes(change: WorldChange, votes: Sequence[Image]) -> dict[Triple, list[Image]]:
     """Return the votes that helped to admit a triple, by triple."""
     ids = sorted({image["quarantine_id"] for image in votes})
     rows = await change.all("spoken_for", ids=ids)
@@ -264,7 +270,7 @@ async def _let_in_by(change: WorldChange, votes: Sequence[Image]) -> dict[Triple
     }
 
 
-async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
+async def _load_conflict_images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
     concepts = sorted({triple[0] for triple in touched})
     rows = await work.change.all("image_disputes", concepts=concepts)
     return [row["image"] for row in rows]
@@ -273,18 +279,18 @@ async def _images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
 async def _without(work: _WorldRepair, triples: Iterable[Triple]) -> None:
     """Recompute each triple without the withdrawn rows: first those that are gone, then the others."""
     acted_on = map(triple_from_row, work.outcomes)
-    lost = [triple for triple in triples if not await _stays(work, triple)]
+    lost = [triple for triple in triples if not await _check_support_or_requeue(work, triple)]
     for triple in lost:
-        await _withdraw(work, triple)
+        await _withdraw_triple_conflicts(work, triple)
     for triple in lost:
-        await _take_out(work, triple)
+        await _remove_unsupported_edge(work, triple)
     for triple in dict.fromkeys([*triples, *acted_on]):
         if triple not in lost:
             await _weigh(work, triple)
-            await _tell_again(work, triple)
+            await _recompute_edge(work, triple)
 
 
-async def _stays(work: _WorldRepair, triple: Triple) -> bool:
+async def _check_support_or_requeue(work: _WorldRepair, triple: Triple) -> bool:
     """Whether the rest would have made an edge; what only texts say returns to quarantine."""
     if await load_effective_causes(work.change, triple):
         return True
@@ -293,48 +299,48 @@ async def _stays(work: _WorldRepair, triple: Triple) -> bool:
     return False
 
 
-async def _withdraw(work: _WorldRepair, triple: Triple) -> None:
+async def _withdraw_triple_conflicts(work: _WorldRepair, triple: Triple) -> None:
     """Close the conflicts that a triple opened, and undo decisions in its favor, latest first."""
     for row in await load_triple_rows(work.change, "said_in_conflicts", triple):
         item = conflict_from_row(row)
-        if item.status == PENDING or await _is_undone(work, item):
+        if item.status == PENDING or await _undo_decision_if_possible(work, item):
             resolution = {"decision": WITHDRAWN, "judge": "rule", "before": [], "after": []}
             was = {"was": dict(item.resolution) if item.resolution else None}
             await close_conflict(work.change, item.id, status=RESOLVED, resolution=resolution | was)
             work.change.log(WorldChangeKind.QUEUE, item.concept_id, item.dim_id)
 
 
-async def _is_undone(work: _WorldRepair, item: Conflict) -> bool:
+async def _undo_decision_if_possible(work: _WorldRepair, item: Conflict) -> bool:
     """Undo a decision; returns false if it did nothing or others have built on it since."""
     change, resolution = work.change, dict(item.resolution or {})
     after, aliases = resolution.get("after", []), resolution.get("aliases", [])
     if not (after or aliases):
         return False
     try:
-        await check_undoable(change, after)
+        await check_slots_unchanged(change, after)
     except UndoBlocked:
         return False
     for place in (*after, *resolution.get("before", [])):
-        await work.remember((place["concept"], place["dim"]))
+        await work.save_slot_before_change((place["concept"], place["dim"]))
     await restore_slots(change, resolution, conflict=item.id)
     await drop_aliases(change, aliases)
     return True
 
 
-async def _take_out(work: _WorldRepair, triple: Triple) -> None:
+async def _remove_unsupported_edge(work: _WorldRepair, triple: Triple) -> None:
     """Remove an edge without remaining causes from its slot, and restore what it displaced."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
     if present is None or present.parent_id != parent:
         return
-    await work.remember(present.slot)
+    await work.save_slot_before_change(present.slot)
     await work.change.take(present, reason=REPAIR, op=EdgeOp.REMOVE)
     await emit_edge_event(work.change, "edge_removed", present)
     work.freed[present.slot] = None
-    await _give_place(work, triple)
+    await _restore_displaced_edge(work, triple)
 
 
-async def _give_place(work: _WorldRepair, triple: Triple) -> None:
+async def _restore_displaced_edge(work: _WorldRepair, triple: Triple) -> None:
     """Restore the displaced edge, or the one before it, if the remaining causes would have made it."""
     concept, parent, dim = triple
     seen = {parent}
@@ -352,17 +358,17 @@ async def _give_place(work: _WorldRepair, triple: Triple) -> None:
             return
 
 
-async def _fill(work: _WorldRepair) -> None:
+async def _fill_freed_slots(work: _WorldRepair) -> None:
     """Add edges that waited only because a slot was taken or a cycle would have closed."""
     if not work.freed:
         return
     concepts, dims = (list(column) for column in zip(*work.freed, strict=True))
-    for birth in await _asked_for(work, concepts=concepts, dims=dims):
-        if await _has_room(work, birth.edge):
+    for birth in await _load_waiting_edges(work, concepts=concepts, dims=dims):
+        if await _make_room_if_weak(work, birth.edge):
             await _put(work, birth, op=EdgeOp.ADD)
 
 
-async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]) -> list[EdgeCreation]:
+async def _load_waiting_edges(work: _WorldRepair, *, concepts: list[int], dims: list[int]) -> list[EdgeCreation]:
     """Return the edges that conflicts about these slots ask for, ordered by their remaining causes."""
     rows = await work.change.all("waiting_for_room", concepts=concepts, dims=dims)
     asked = []
@@ -372,7 +378,7 @@ async def _asked_for(work: _WorldRepair, *, concepts: list[int], dims: list[int]
     return sorted(asked, key=lambda birth: birth.at)
 
 
-async def _has_room(work: _WorldRepair, asked: UrdEdge) -> bool:
+async def _make_room_if_weak(work: _WorldRepair, asked: UrdEdge) -> bool:
     """Whether a slot is free for an edge; a restored weak edge gives way as it would have done."""
     change = work.change
     present = await change.slot(*asked.slot)
@@ -394,7 +400,7 @@ async def _put(work: _WorldRepair, birth: EdgeCreation, *, op: EdgeOp) -> bool:
         return False
     triple = triple_from_row(edge._asdict())
     restored = await _told(work, triple, birth, with_taken=False)
-    await work.remember(edge.slot)
+    await work.save_slot_before_change(edge.slot)
     await change.put(restored, reason=REPAIR, op=op)
     await emit_edge_event(change, "edge_added", restored)
     await _make_known(work, edge.id, await load_cause_statements(work.change, triple))
@@ -406,8 +412,8 @@ async def _make_known(work: _WorldRepair, concept: int, heard: Iterable[Statemen
     row = await change.one("rows_of_concepts", concepts=[concept])
     is_common = change.deps.is_common(row["token"], change.terms.common_word_zipf)
     floor = change.terms.recollection_confidence_floor
-    if not is_common or any(is_naming(each, floor=floor) for each in heard):
-        await mark_novel(change, SoasRow(**row))
+    if not is_common or any(can_surface_common_word(each, floor=floor) for each in heard):
+        await mark_concept_confirmed(change, SoasRow(**row))
 
 
 async def _weigh(work: _WorldRepair, triple: Triple) -> None:
@@ -420,7 +426,7 @@ async def _weigh(work: _WorldRepair, triple: Triple) -> None:
             )
 
 
-async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
+async def _recompute_edge(work: _WorldRepair, triple: Triple) -> None:
     """Revalue an edge from the remaining causes."""
     concept, parent, dim = triple
     present = await work.change.slot(concept, dim)
@@ -429,19 +435,19 @@ async def _tell_again(work: _WorldRepair, triple: Triple) -> None:
         return
     edge = await _told(work, triple, birth, with_taken=True)
     without = await _told(work, triple, birth, with_taken=False)
-    retold = carry_over_untraced(present, edge, without)
+    retold = keep_untraced_movement(present, edge, without)
     if retold == present:
         return
-    await work.remember(present.slot)
-    retold = await work.change.revalue(retold)
-    if birth.is_plain and (first := await _who_came_first(work, retold)):
-        await _change_places(work, retold, first)
+    await work.save_slot_before_change(present.slot)
+    retold = await work.change.update_edge_values(retold)
+    if birth.is_plain and (first := await _find_earlier_waiting_edge(work, retold)):
+        await _swap_with_waiting_edge(work, retold, first)
 
 
-async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation | None:
+async def _find_earlier_waiting_edge(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation | None:
     """Return the waiting edge that was stated before the current one would have been."""
     floor = work.change.terms.recollection_confidence_floor
-    asked = await _asked_for(work, concepts=[standing.id], dims=[standing.dim_id])
+    asked = await _load_waiting_edges(work, concepts=[standing.id], dims=[standing.dim_id])
     for birth in (each for each in asked if each.edge.id == standing.id):
         if standing.created_at is None or birth.at >= standing.created_at:
             return None
@@ -451,7 +457,7 @@ async def _who_came_first(work: _WorldRepair, standing: UrdEdge) -> EdgeCreation
     return None
 
 
-async def _change_places(work: _WorldRepair, standing: UrdEdge, first: EdgeCreation) -> None:
+async def _swap_with_waiting_edge(work: _WorldRepair, standing: UrdEdge, first: EdgeCreation) -> None:
     """Swap the current edge and the waiting one."""
     change = work.change
     await change.take(standing, reason=REPAIR, op=EdgeOp.REPLACE)
@@ -483,7 +489,7 @@ async def _told(work: _WorldRepair, triple: Triple, birth: EdgeCreation, *, with
     """Replay the edge from its traces, with or without the withdrawn ones."""
     taken = [cause_statement_from_row(image) for image in work.causes if triple_from_row(image) == triple]
     voices = await load_cause_statements(work.change, triple)
-    votes = await load_votes(work.change, triple)
+    votes = await load_quarantine_votes(work.change, triple)
     found = await load_edge_outcomes(work.change, triple)
     is_kept = all(each.is_kept for each in (*voices, *taken))
     doubted = () if with_taken else [each.at for each in taken]

@@ -12,12 +12,12 @@ from datetime import date, datetime
 from typing import Any
 
 from festinger.ids import AgentId, Cause, Origin, SessionId
+from festinger.world.edge_statements import corroborate_edge
 from festinger.world.learn import PASSIVE_SPAN
 from festinger.world.model import ADMITTED, REPAIR, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.model import confidence_after_outcome as world_observed
-from festinger.world.quarantine import QuarantineVoteCounts, is_admissible
+from festinger.world.quarantine import QuarantineVoteCounts, has_enough_votes
 from festinger.world.recollection import VOUCHED
-from festinger.world.state import corroborate_edge
 from festinger.world.write import WorldChange
 
 PLAIN = frozenset({"stated", "weak", "repair"})
@@ -75,7 +75,7 @@ class StatementWithCause:
         return self.origin is Origin.PERSON
 
     @property
-    def is_vouched(self) -> bool:
+    def can_make_edge_alone(self) -> bool:
         """Whether it makes an edge alone."""
         return self.origin in VOUCHED or not self.is_read
 
@@ -110,11 +110,11 @@ def count_votes(votes: Iterable[QuarantineVote]) -> QuarantineVoteCounts:
     )
 
 
-def find_tipping_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> QuarantineVote | None:
+def find_admitting_vote(votes: Sequence[QuarantineVote], *, min_causes: int) -> QuarantineVote | None:
     """Return the vote, in order of time, that made them enough; none if they are not."""
     ordered = sorted(votes, key=lambda vote: (vote.at, vote.cause.session, vote.text))
     for number, vote in enumerate(ordered, start=1):
-        if is_admissible(count_votes(ordered[:number]), min_causes=min_causes):
+        if has_enough_votes(count_votes(ordered[:number]), min_causes=min_causes):
             return vote
     return None
 
@@ -124,16 +124,16 @@ def select_effective_causes(
 ) -> list[StatementWithCause]:
     """Return the causes that made the edge or supported it afterwards, in order of time; empty if they would
     not have made it. What texts said before anybody vouched or there were enough of them was only a vote."""
-    voices = sorted(heard, key=_time_order)
-    vouched = next((each.at for each in voices if each.is_vouched), None)
-    tip = find_tipping_vote(votes, min_causes=min_causes)
+    voices = sorted(heard, key=_replay_sort_key)
+    vouched = next((each.at for each in voices if each.can_make_edge_alone), None)
+    tip = find_admitting_vote(votes, min_causes=min_causes)
     if tip is None or (vouched is not None and vouched <= tip.at):
         return [each for each in voices if vouched is not None and each.at >= vouched]
     made = [replace(each, confidence=ADMITTED, from_quarantine=True) for each in voices if each.cause == tip.cause]
     return [*made, *(each for each in voices if each.at > tip.at and each.cause != tip.cause)]
 
 
-def initial_edge(
+def split_initial_edge(
     birth: EdgeCreation, heard: Sequence[StatementWithCause], *, is_believed: bool
 ) -> tuple[UrdEdge, list[StatementWithCause]]:
     """Return the initial edge, and the causes that repeated it later."""
@@ -159,8 +159,8 @@ def replay_edge(
     birth: EdgeCreation, heard: Iterable[StatementWithCause], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
 ) -> UrdEdge:
     """Replay the edge from the remaining causes; `is_believed` lets it start as it was created."""
-    voices = sorted(heard, key=_time_order)
-    edge, again = initial_edge(birth, voices, is_believed=is_believed)
+    voices = sorted(heard, key=_replay_sort_key)
+    edge, again = split_initial_edge(birth, voices, is_believed=is_believed)
     start = birth.at if is_believed else edge.created_at or birth.at
     moves = [each for each in outcomes if each.moved and each.at >= start]
     counted: set[tuple[str, datetime]] = set()
@@ -169,7 +169,7 @@ def replay_edge(
     for each in sorted(steps, key=lambda step: step.at):
         if isinstance(each, EdgeOutcome):
             before = edge.confidence
-            edge = edge._replace(confidence=_confidence_after(edge, each, passive=passive))
+            edge = edge._replace(confidence=_replay_outcome_confidence(edge, each, passive=passive))
             passive = 0.0 if each.is_explicit else passive + edge.confidence - before
         elif each.writing is None or (each.writing, each.at) not in counted:
             edge, passive = corroborate_edge(edge, each, is_new=True), 0.0
@@ -177,11 +177,11 @@ def replay_edge(
     return edge._replace(last_confirmed=_last_confirmed(edge, voices, moves))
 
 
-def _time_order(heard: StatementWithCause) -> tuple[datetime, bool, str, str]:
-    return heard.at, not heard.is_vouched, heard.cause.agent, heard.cause.session
+def _replay_sort_key(heard: StatementWithCause) -> tuple[datetime, bool, str, str]:
+    return heard.at, not heard.can_make_edge_alone, heard.cause.agent, heard.cause.session
 
 
-def _confidence_after(edge: UrdEdge, found: EdgeOutcome, *, passive: float) -> float:
+def _replay_outcome_confidence(edge: UrdEdge, found: EdgeOutcome, *, passive: float) -> float:
     if found.weight is None:
         return min(max(edge.confidence + found.moved, 0.0), 1.0)
     moved = world_observed(
@@ -201,7 +201,7 @@ def _last_confirmed(
     return max([*moments, *([edge.last_confirmed] if edge.last_confirmed else [])], default=None)
 
 
-def carry_over_untraced(present: UrdEdge, edge: UrdEdge, without: UrdEdge) -> UrdEdge:
+def keep_untraced_movement(present: UrdEdge, edge: UrdEdge, without: UrdEdge) -> UrdEdge:
     """Return the present edge without some sources: `told` is the replay of all traces, `without` that of the
     rest. Movement that left no trace stays."""
     moved = present.confidence - edge.confidence
@@ -238,7 +238,7 @@ async def load_cause_statements(change: WorldChange, triple: Triple) -> list[Sta
     return [cause_statement_from_row(row) for row in await load_triple_rows(change, "heard_of", triple)]
 
 
-async def load_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
+async def load_quarantine_votes(change: WorldChange, triple: Triple) -> list[QuarantineVote]:
     return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 
@@ -249,7 +249,7 @@ async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[EdgeOu
 
 async def load_effective_causes(change: WorldChange, triple: Triple) -> list[StatementWithCause]:
     """Load the causes that would make the edge, in order of time; empty if they would not."""
-    voices, votes = await load_cause_statements(change, triple), await load_votes(change, triple)
+    voices, votes = await load_cause_statements(change, triple), await load_quarantine_votes(change, triple)
     return select_effective_causes(voices, votes, min_causes=change.terms.quarantine_min_causes)
 
 
@@ -286,15 +286,15 @@ def _cause(row: Mapping[str, Any]) -> Cause:
     )
 
 
-def _moment(value: datetime | str) -> datetime:
+def _parse_datetime(value: datetime | str) -> datetime:
     return value if isinstance(value, datetime) else datetime.fromisoformat(value)
 
 
 def cause_statement_from_row(row: Mapping[str, Any]) -> StatementWithCause:
     return StatementWithCause(
         cause=_cause(row),
-        at=_moment(row["at"]),
-        last_at=_moment(row["last_at"] or row["at"]),
+        at=_parse_datetime(row["at"]),
+        last_at=_parse_datetime(row["last_at"] or row["at"]),
         is_isa=row["is_isa"] is not False,
         confidence=row["confidence"] or 0.0,
         source=EdgeSource(row["source"] or EdgeSource.INFERRED),
@@ -307,7 +307,7 @@ def cause_statement_from_row(row: Mapping[str, Any]) -> StatementWithCause:
 
 def edge_outcome_from_row(row: Mapping[str, Any]) -> EdgeOutcome:
     return EdgeOutcome(
-        at=_moment(row["at"]),
+        at=_parse_datetime(row["at"]),
         outcome=NoteOutcome(row["outcome"]),
         is_explicit=row["is_explicit"],
         moved=row["moved"],
@@ -316,4 +316,4 @@ def edge_outcome_from_row(row: Mapping[str, Any]) -> EdgeOutcome:
 
 
 def vote_from_row(row: Mapping[str, Any]) -> QuarantineVote:
-    return QuarantineVote(cause=_cause(row), text=row["text_hash"], at=_moment(row["at"]))
+    return QuarantineVote(cause=_cause(row), text=row["text_hash"], at=_parse_datetime(row["at"]))

@@ -18,13 +18,13 @@ from uuid import UUID
 
 from festinger.errors import NotFound, Refused, UndoBlocked
 from festinger.ids import Cause, Origin, SpaceId
-from festinger.settings.beliefs import WorldSettings
+from festinger.settings.memory_sections import WorldSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.graph import Slot
 from festinger.world.model import LONGEST_CHAIN, EdgeSource, SoasRow, UrdEdge, WorldDeps, WorldStatement, edge_from_json
 
-Q = queries_of("festinger.world")
+Q = load_queries("festinger.world")
 
 
 class WorldChangeKind(StrEnum):
@@ -129,7 +129,7 @@ class WorldChange:
         await self.run("clear_slot", concept=edge.id, dim=edge.dim_id)
         self.keep(op, edge, reason=reason, conflict=conflict)
 
-    async def revalue(self, edge: UrdEdge) -> UrdEdge:
+    async def update_edge_values(self, edge: UrdEdge) -> UrdEdge:
         """Store the current values of an edge."""
         stored = edge._replace(version=self.version)
         await self.run("move_edge_values", **stored._asdict())
@@ -153,14 +153,14 @@ async def open_change(
 ) -> AsyncIterator[WorldChange]:
     """Change the world of a space; on exit this process has seen the change."""
     async with deps.store.transaction(patient=patient) as transaction:
-        change = await begin_change(deps, transaction, space, by=by, cause=cause)
+        change = await lock_and_begin_change(deps, transaction, space, by=by, cause=cause)
         yield change
         await change.finish()
     if change.changed:
         await deps.follow(space)
 
 
-async def begin_change(
+async def lock_and_begin_change(
     deps: WorldDeps, transaction: Transaction, space: SpaceId, *, by: str, cause: Cause | None = None
 ) -> WorldChange:
     """Take the write lock of a space within the caller's transaction; the caller then calls `finish`, and
@@ -202,7 +202,7 @@ TYPE = "type"
 MEMBERSHIP = "membership"
 
 
-def is_misplaced(dimension: str | None, *, is_isa: bool) -> bool:
+def is_in_wrong_dimension(dimension: str | None, *, is_isa: bool) -> bool:
     """Whether an edge of this flavor does not fit a seed dimension: `type` holds kinds, the others hold
     parts. Other dimensions hold either."""
     return dimension in SEED_DIMENSIONS and is_isa != (dimension == TYPE)
@@ -226,7 +226,7 @@ class ResolvedStatement:
     dim: SoasRow
 
 
-async def find_resolved(change: WorldChange, statement: WorldStatement) -> ResolvedStatement | None:
+async def resolve_without_creating(change: WorldChange, statement: WorldStatement) -> ResolvedStatement | None:
     """Find the rows of a statement's words without creating any; none if one is missing."""
     tokens = (statement.concept, statement.parent, statement.dimension)
     rows = await load_concept_rows(change.transaction, change.space, tokens)
@@ -253,13 +253,13 @@ async def ensure_concepts(change: WorldChange, tokens: Iterable[str]) -> tuple[M
     return await load_concept_rows(change.transaction, change.space, wanted), tuple(row["token"] for row in rows)
 
 
-async def ensure_dimensions(change: WorldChange, rows: Iterable[SoasRow]) -> None:
+async def ensure_dimension_roots(change: WorldChange, rows: Iterable[SoasRow]) -> None:
     """Give dimensions without a root one."""
     wanted = {row.id: row for row in rows}
     found = await change.all("roots_among", concepts=list(wanted))
     rooted = {row["dim_id"] for row in found}
     for row in (row for dim, row in wanted.items() if dim not in rooted):
-        await change.put(_root(row.id), reason="root", op=EdgeOp.ADD)
+        await change.put(_build_root_edge(row.id), reason="root", op=EdgeOp.ADD)
         await change.tell("dimension_created", f"concept:{row.id}", dim_id=row.id, token=row.token, by=change.by)
 
 
@@ -267,14 +267,14 @@ async def bootstrap_dimensions(deps: WorldDeps, space: SpaceId) -> None:
     """Create the dimensions that every space has, if missing."""
     async with open_change(deps, space, by="festinger") as change:
         rows, _ = await ensure_concepts(change, SEED_DIMENSIONS)
-        await ensure_dimensions(change, [rows[token] for token in SEED_DIMENSIONS])
+        await ensure_dimension_roots(change, [rows[token] for token in SEED_DIMENSIONS])
 
 
 async def list_dimensions(deps: WorldDeps, space: SpaceId) -> dict[str, int]:
     return {row["token"]: row["id"] for row in await deps.store.all(Q["dimensions"], space=space)}
 
 
-def _root(dim: int) -> UrdEdge:
+def _build_root_edge(dim: int) -> UrdEdge:
     return UrdEdge(id=dim, parent_id=dim, dim_id=dim, is_isa=True, source=EdgeSource.FESTINGER, origin=Origin.JOB)
 
 
@@ -311,7 +311,7 @@ class SlotChanges:
         }
 
 
-async def check_undoable(change: WorldChange, after: Sequence[Mapping[str, Any]]) -> None:
+async def check_slots_unchanged(change: WorldChange, after: Sequence[Mapping[str, Any]]) -> None:
     """Refuse to undo if another edge is current by now."""
     for place in after:
         present = await change.slot(place["concept"], place["dim"])

@@ -9,13 +9,13 @@ from tests.cli.shell import Shell
 from festinger.embedding.profiles import (
     EmbedderProfile,
     EmbeddingPurpose,
-    Threshold,
+    ThresholdName,
     ThresholdReading,
-    bundled_profiles,
     format_profiles,
-    installed_profiles,
-    measured_profiles,
-    read_profiles,
+    load_all_profiles,
+    load_bundled_profiles,
+    load_measured_profiles,
+    parse_profiles,
     save_profile,
 )
 
@@ -125,18 +125,18 @@ def test_what_is_written_is_read_back_and_lies_over_the_bundled_profile(tmp_path
         name=name,
         prefixes={EmbeddingPurpose.QUERY: 'say "\x7f\n'},
         readings={
-            Threshold.SAME: ThresholdReading(value=None, data="ours"),
-            Threshold.CHECK: ThresholdReading(value=0.5, data="ours"),
+            ThresholdName.SAME: ThresholdReading(value=None, data="ours"),
+            ThresholdName.CHECK: ThresholdReading(value=0.5, data="ours"),
         },
         curve=((0.0, 0.5, 1.0, 1.0),),
     )
     save_profile(tmp_path / "profiles.toml", own)
     save_profile(tmp_path / "profiles.toml", EmbedderProfile(name="other:model", dimensions=3))
 
-    assert read_profiles(format_profiles([own]), source="x") == {name: own}
-    assert set(measured_profiles(tmp_path / "profiles.toml")) == {name, "other:model"}
-    installed = installed_profiles(tmp_path / "profiles.toml")[name]
-    assert installed.threshold(Threshold.CHECK) == 0.5
-    assert installed.threshold(Threshold.SAME) is None
+    assert parse_profiles(format_profiles([own]), source="x") == {name: own}
+    assert set(load_measured_profiles(tmp_path / "profiles.toml")) == {name, "other:model"}
+    installed = load_all_profiles(tmp_path / "profiles.toml")[name]
+    assert installed.threshold(ThresholdName.CHECK) == 0.5
+    assert installed.threshold(ThresholdName.SAME) is None
     assert installed.dimensions == 384
-    assert installed.threshold(Threshold.NOVEL) == bundled_profiles()[name].threshold(Threshold.NOVEL)
+    assert installed.threshold(ThresholdName.NOVEL) == load_bundled_profiles()[name].threshold(ThresholdName.NOVEL)

@@ -204,7 +204,7 @@ def test_of_two_opposites_both_are_shown_and_a_script_says_what_it_has_seen(
     blind = shell("approve", one, "--yes")
     named = shell("approve", one, "--seen", other[:18])
     shell("inbox", "undo", one)
-    monkeypatch.setattr(CommandContext, "is_attended", True)
+    monkeypatch.setattr(CommandContext, "can_ask_person", True)
     doubted = shell("approve", other, typed="no\n")
     asked = shell("approve", other, typed="approve\n")
 

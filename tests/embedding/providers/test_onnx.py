@@ -72,7 +72,7 @@ async def test_a_folder_of_weights_gives_the_vectors_of_the_bundled_model(weight
 
     assert float(ours @ bundled) >= 0.99999
     assert mine.name == "onnx:mine@53aa51172d14"
-    assert not mine.profile.calibrated
+    assert not mine.profile.is_calibrated
 
 
 @pytest.mark.requirement("X-71")

@@ -10,22 +10,22 @@ from hypothesis import strategies as st
 from festinger.ids import Origin
 from festinger.judge.model import (
     Cardinality,
-    Current,
-    Guard,
+    CurrentSide,
+    GuardKind,
     Judgement,
     JudgeStatement,
     PairFeatures,
     Relation,
-    SimilarityBars,
+    SimilarityThresholds,
     Slot,
 )
 from festinger.judge.rules.decide import NAME, judge
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
-BARS = SimilarityBars(same=0.95, check=0.85)
+BARS = SimilarityThresholds(same=0.95, check=0.85)
 
 
-def said(old: str, new: str, *, similarity: float | None = None, bars: SimilarityBars = BARS) -> Judgement:
+def said(old: str, new: str, *, similarity: float | None = None, bars: SimilarityThresholds = BARS) -> Judgement:
     """What is said of two statements of a person, the second said after the first."""
     features = PairFeatures(similarity=similarity, bars=bars)
     return judge(JudgeStatement(text=old, order=1), JudgeStatement(text=new, order=2), features)
@@ -87,7 +87,7 @@ def test_where_words_decide_nothing_the_bars_of_the_profile_do(
 def test_a_guard_keeps_even_the_nearest_pair_apart():
     found = said("deployments happen by merging to trunk", "to ship things all people merge a branch", similarity=0.99)
 
-    assert (found.relation, found.guards) == (Relation.UNSURE, (Guard.QUANTIFIER,))
+    assert (found.relation, found.guards) == (Relation.UNSURE, (GuardKind.QUANTIFIER,))
 
 
 def test_one_word_for_another_is_never_the_same_by_nearness_alone():
@@ -102,7 +102,7 @@ def test_without_a_profile_nearness_decides_nothing():
         "deployments happen by merging to trunk",
         "to ship things people merge a branch",
         similarity=0.99,
-        bars=SimilarityBars(),
+        bars=SimilarityThresholds(),
     )
 
     assert found.relation is Relation.UNSURE
@@ -125,8 +125,8 @@ UPDATES = {
 def test_another_value_of_what_has_one_at_a_time_is_an_update(old: str, new: str):
     found = said(old, new)
 
-    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, Current.NEW, 0.85)
-    assert Guard.SLOT in found.guards
+    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, CurrentSide.NEW, 0.85)
+    assert GuardKind.SLOT in found.guards
 
 
 @pytest.mark.requirement("J-05")
@@ -143,14 +143,14 @@ def test_the_later_event_is_current_whichever_was_said_first():
     new = JudgeStatement(text="Anna lives in Rome", order=2, event_time=MONDAY - timedelta(days=9))
 
     # Two days: by the table, both dated statements stand; a slot with one value is an update all the same.
-    assert judge(old, new).current is Current.OLD
+    assert judge(old, new).current is CurrentSide.OLD
 
 
 @pytest.mark.requirement("J-05")
 def test_without_an_order_nothing_is_replaced():
     found = judge(JudgeStatement(text="Anna lives in Paris"), JudgeStatement(text="Anna lives in Rome"))
 
-    assert (found.relation, found.current) == (Relation.CONTRADICTS, Current.BOTH)
+    assert (found.relation, found.current) == (Relation.CONTRADICTS, CurrentSide.BOTH)
 
 
 BOTH_HOLD = {
@@ -170,7 +170,7 @@ BOTH_HOLD = {
 def test_what_can_both_hold_is_left_alone(old: str, new: str):
     found = said(old, new)
 
-    assert (found.relation, found.current) == (Relation.UNRELATED, Current.BOTH)
+    assert (found.relation, found.current) == (Relation.UNRELATED, CurrentSide.BOTH)
     assert found.confidence >= 0.8
 
 
@@ -245,14 +245,14 @@ def test_what_the_caller_knows_of_slot_and_subject_counts():
 def test_only_a_negation_contradicts():
     found = said("The job retries on failure", "The job does not retry on failure")
 
-    assert (found.relation, found.confidence, found.guards) == (Relation.CONTRADICTS, 0.9, (Guard.NEGATION,))
+    assert (found.relation, found.confidence, found.guards) == (Relation.CONTRADICTS, 0.9, (GuardKind.NEGATION,))
 
 
 @pytest.mark.requirement("J-05")
 def test_a_negation_that_announces_a_change_updates():
     found = said("The job retries on failure", "The job no longer retries on failure")
 
-    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, Current.NEW, 0.9)
+    assert (found.relation, found.current, found.confidence) == (Relation.UPDATE, CurrentSide.NEW, 0.9)
 
 
 @pytest.mark.requirement("J-05")
@@ -260,7 +260,7 @@ def test_only_an_opposite_contradicts():
     found = said("The new index improves ranking", "The new index worsens ranking")
 
     assert (found.relation, found.confidence) == (Relation.CONTRADICTS, 0.85)
-    assert Guard.ANTONYM in found.guards
+    assert GuardKind.ANTONYM in found.guards
 
 
 def test_two_things_that_are_nobody_in_particular_may_differ():
@@ -374,7 +374,7 @@ def test_no_text_is_too_odd_and_guards_look_at_both_alike(old: str, new: str, si
 def test_no_pair_with_a_guard_is_the_same(old: str, new: str):
     found = said(old, new, similarity=1.0)
 
-    harmless = {Guard.ORDER, Guard.QUANTIFIER}
+    harmless = {GuardKind.ORDER, GuardKind.QUANTIFIER}
     assert found.relation is not Relation.SAME or found.confidence == 1.0 or set(found.guards) <= harmless
 
 

@@ -6,49 +6,49 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.judge.model import Guard
+from festinger.judge.model import GuardKind
 from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
 
-def guards(old: str, new: str) -> tuple[Guard, ...]:
+def guards(old: str, new: str) -> tuple[GuardKind, ...]:
     return compare_readings(parse_statement(old, said_at=MONDAY), parse_statement(new, said_at=MONDAY)).guards
 
 
 FIRES = {
-    "number": ("the laptop has 16 GB", "the laptop has 32 GB", Guard.NUMBER),
-    "number in words": ("seven people came", "eight people came", Guard.NUMBER),
-    "percent": ("sales rose by 5 %", "sales rose by 6 percent", Guard.NUMBER),
-    "currency": ("it costs $5", "it costs €5", Guard.UNIT),
-    "unit": ("a call takes 5 ms", "a call takes 5 s", Guard.UNIT),
-    "date": ("on 3 May we met", "on 4 May we met", Guard.DATE),
-    "relative day": ("we met yesterday", "we met on 2026-01-03", Guard.DATE),
-    "tense": ("Anna is chair", "Anna was chair", Guard.DATE),
-    "negation": ("retry the job", "do not retry the job", Guard.NEGATION),
-    "negation cut short": ("it works", "it doesn't works", Guard.NEGATION),
-    "antonym": ("it improves ranking", "it regresses ranking", Guard.ANTONYM),
-    "prefix": ("the path is stable", "the path is unstable", Guard.ANTONYM),
-    "another of its kind": ("a red door opens", "a blue door opens", Guard.ANTONYM),
-    "quantifier": ("all tests pass", "some tests pass", Guard.QUANTIFIER),
-    "modal": ("it must run", "it may run", Guard.QUANTIFIER),
-    "condition": ("ship it", "ship it if green", Guard.QUANTIFIER),
-    "version": ("we use Python 3.11", "we use Python 3.12", Guard.NAME),
-    "trailing zero": ("we use Python 3.1", "we use Python 3.10", Guard.NAME),
-    "name": ("mail goes to Anna", "mail goes to Bert", Guard.NAME),
-    "path": ("logs lie in var/log", "logs lie in var/tmp", Guard.NAME),
-    "address": ("write to a@b.org", "write to c@b.org", Guard.NAME),
-    "person": ("I trust her", "I trust him", Guard.NAME),
-    "order": ("Anna manages Ben", "Ben manages Anna", Guard.ORDER),
-    "direction": ("the train goes to Oslo", "the train goes from Oslo", Guard.ORDER),
-    "slot": ("Anna lives in Paris", "Anna lives in Rome", Guard.SLOT),
+    "number": ("the laptop has 16 GB", "the laptop has 32 GB", GuardKind.NUMBER),
+    "number in words": ("seven people came", "eight people came", GuardKind.NUMBER),
+    "percent": ("sales rose by 5 %", "sales rose by 6 percent", GuardKind.NUMBER),
+    "currency": ("it costs $5", "it costs €5", GuardKind.UNIT),
+    "unit": ("a call takes 5 ms", "a call takes 5 s", GuardKind.UNIT),
+    "date": ("on 3 May we met", "on 4 May we met", GuardKind.DATE),
+    "relative day": ("we met yesterday", "we met on 2026-01-03", GuardKind.DATE),
+    "tense": ("Anna is chair", "Anna was chair", GuardKind.DATE),
+    "negation": ("retry the job", "do not retry the job", GuardKind.NEGATION),
+    "negation cut short": ("it works", "it doesn't works", GuardKind.NEGATION),
+    "antonym": ("it improves ranking", "it regresses ranking", GuardKind.ANTONYM),
+    "prefix": ("the path is stable", "the path is unstable", GuardKind.ANTONYM),
+    "another of its kind": ("a red door opens", "a blue door opens", GuardKind.ANTONYM),
+    "quantifier": ("all tests pass", "some tests pass", GuardKind.QUANTIFIER),
+    "modal": ("it must run", "it may run", GuardKind.QUANTIFIER),
+    "condition": ("ship it", "ship it if green", GuardKind.QUANTIFIER),
+    "version": ("we use Python 3.11", "we use Python 3.12", GuardKind.NAME),
+    "trailing zero": ("we use Python 3.1", "we use Python 3.10", GuardKind.NAME),
+    "name": ("mail goes to Anna", "mail goes to Bert", GuardKind.NAME),
+    "path": ("logs lie in var/log", "logs lie in var/tmp", GuardKind.NAME),
+    "address": ("write to a@b.org", "write to c@b.org", GuardKind.NAME),
+    "person": ("I trust her", "I trust him", GuardKind.NAME),
+    "order": ("Anna manages Ben", "Ben manages Anna", GuardKind.ORDER),
+    "direction": ("the train goes to Oslo", "the train goes from Oslo", GuardKind.ORDER),
+    "slot": ("Anna lives in Paris", "Anna lives in Rome", GuardKind.SLOT),
 }
 
 
 @pytest.mark.requirement("J-04")
 @pytest.mark.parametrize(("old", "new", "guard"), FIRES.values(), ids=FIRES)
-def test_a_guard_fires_for_what_it_is_there_for(old: str, new: str, guard: Guard):
+def test_a_guard_fires_for_what_it_is_there_for(old: str, new: str, guard: GuardKind):
     assert guard in guards(old, new)
     assert guard in guards(new, old)
 
@@ -74,16 +74,16 @@ def test_what_is_only_written_otherwise_sets_off_no_guard(old: str, new: str):
 
 @pytest.mark.requirement("J-04")
 def test_neither_a_speed_nor_several_of_a_day_are_names():
-    assert Guard.NAME not in guards("drive at 50 km/h", "drive at 50 kilometers per hour")
-    assert Guard.NAME not in guards("we swim every Thursday", "we swim on Thursdays")
+    assert GuardKind.NAME not in guards("drive at 50 km/h", "drive at 50 kilometers per hour")
+    assert GuardKind.NAME not in guards("we swim every Thursday", "we swim on Thursdays")
 
 
 def test_each_guard_says_why():
     compared = compare_readings(parse_statement("all 5 tests pass"), parse_statement("some 6 tests pass"))
 
-    assert compared.why(Guard.NUMBER) == "The numbers differ: 5 and 6."
-    assert "all, some" in compared.why(Guard.QUANTIFIER)
-    assert compared.why(Guard.DATE) == ""
+    assert compared.why(GuardKind.NUMBER) == "The numbers differ: 5 and 6."
+    assert "all, some" in compared.why(GuardKind.QUANTIFIER)
+    assert compared.why(GuardKind.DATE) == ""
 
 
 NUMBERS = st.integers(0, 10**6)
@@ -91,7 +91,7 @@ NUMBERS = st.integers(0, 10**6)
 
 @given(one=NUMBERS, other=NUMBERS)
 def test_two_numbers_part_and_one_does_not(one: int, other: int):
-    fired = Guard.NUMBER in guards(f"the hall holds {one} people", f"the hall holds {other:,} people")
+    fired = GuardKind.NUMBER in guards(f"the hall holds {one} people", f"the hall holds {other:,} people")
 
     assert fired == (one != other)
 
@@ -99,4 +99,4 @@ def test_two_numbers_part_and_one_does_not(one: int, other: int):
 @given(amount=st.integers(1, 10_000))
 def test_a_converted_quantity_is_the_same_quantity(amount: int):
     assert guards(f"the disk has {amount} GB", f"the disk has {amount * 1000} MB") == ()
-    assert Guard.UNIT in guards(f"the disk has {amount} GB", f"the disk has {amount} MB")
+    assert GuardKind.UNIT in guards(f"the disk has {amount} GB", f"the disk has {amount} MB")

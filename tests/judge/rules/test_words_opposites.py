@@ -1,6 +1,6 @@
 """Which words stand against each other, and which are of one kind."""
 
-from festinger.judge.rules.words import exclusive_kind, is_opposite, similar_stems
+from festinger.judge.rules.words import find_exclusive_kind, is_opposite, similar_stems
 
 
 def test_our_own_list_knows_everyday_opposites():
@@ -14,9 +14,9 @@ def test_our_own_list_knows_everyday_opposites():
 
 
 def test_a_thing_has_one_colour_and_two_spellings_are_one():
-    assert exclusive_kind("red", "green") == "colour"
-    assert exclusive_kind("grey", "gray") is None
-    assert exclusive_kind("red", "monday") is None
+    assert find_exclusive_kind("red", "green") == "colour"
+    assert find_exclusive_kind("grey", "gray") is None
+    assert find_exclusive_kind("red", "monday") is None
 
 
 def test_words_for_one_thing_are_alike():

@@ -11,7 +11,7 @@ from tests.llm.stub import Stub, Turn
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.llm.client import CallPolicy, CheckedModel, open_provider
 from festinger.llm.endpoint import Endpoint, ProviderName, build_endpoint
-from festinger.llm.model import Chunk, FinishReason, MessageRole, PromptMessage, Provider, ToolOffer, Usage
+from festinger.llm.model import FinishReason, MessageRole, PromptMessage, Provider, ReplyChunk, ToolOffer, Usage
 from festinger.llm.providers.pydantic_ai import UpstreamError
 from festinger.llm.providers.scripted import ScriptedProvider
 
@@ -197,7 +197,7 @@ async def test_a_server_cannot_send_us_elsewhere(wired: Provider, stub: Stub) ->
 @pytest.mark.requirement("X-06")
 async def test_a_stream_that_breaks_off_is_a_provider_that_is_down(wired: Provider, stub: Stub) -> None:
     stub.says(Turn(text="a text that is long enough to break off in the middle of it", breaks_off=True))
-    seen: list[Chunk] = []
+    seen: list[ReplyChunk] = []
 
     async def listen() -> None:
         async for chunk in wired.stream(QUESTION):

@@ -8,12 +8,12 @@ from festinger.errors import BadSetting, ProviderDown, ProviderRefused
 from festinger.llm.client import open_provider
 from festinger.llm.endpoint import ProviderName, build_endpoint
 from festinger.llm.model import ToolOffer
-from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, scripted_model
+from festinger.llm.providers.scripted import FailStep, HangStep, SayStep, ScriptedProvider, build_scripted_model
 
 
 @pytest.mark.requirement("X-80")
 async def test_it_answers_from_its_queue_and_records_what_it_was_asked() -> None:
-    model, script = scripted_model(GOOD)
+    model, script = build_scripted_model(GOOD)
     script.add("later")
 
     await model.answer(QUESTION, Verdict)

@@ -10,7 +10,7 @@ from festinger.ids import MAIN_SPACE
 from festinger.memory.censors.censor import Censor
 from festinger.memory.censors.check import CensorCache, CensorCheckResult, run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor
-from festinger.memory.censors.escalation import escalate_censor, is_warning
+from festinger.memory.censors.escalation import escalate_if_due, is_warning_trigger
 from festinger.store.pool import Store, Transaction
 
 
@@ -23,9 +23,9 @@ class Guard:
         self.watch = CensorCache(deps=self.mind.deps)
 
         async def escalate(transaction: Transaction, event: Event) -> None:
-            await escalate_censor(self.mind.deps, transaction, event)
+            await escalate_if_due(self.mind.deps, transaction, event)
 
-        self.mind.wired.outbox.subscribe("censor_triggered", "escalate_censor", escalate, wants=is_warning)
+        self.mind.wired.outbox.subscribe("censor_triggered", "escalate_censor", escalate, wants=is_warning_trigger)
 
     async def add(self, rule: str = "", *, agent: str = "default", **more: Any) -> Censor:
         return await add_censor(self.watch, self.mind.place(agent=agent), CensorRequest(rule=rule, **more))

@@ -10,9 +10,9 @@ from tests.memory.remembering import events
 
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.censors.censor import CensorAction, MatchedBy
+from festinger.memory.censors.censor import CensorAction, CensorMatchMethod
 from festinger.memory.censors.check import ROOM, preview_censors
-from festinger.memory.health import check_censors
+from festinger.memory.health import check_censor_patterns
 from festinger.observability.checks import CheckSeverity
 from festinger.observability.metrics import CENSORS_FAILED
 from festinger.store.cache_invalidation import CacheChange, CacheScope
@@ -41,7 +41,7 @@ async def test_a_strike_is_told_counted_and_written_down_without_secrets(store: 
     said = await guard.check("I will DROP TABLE users; password=hunter2xyz, then go on.")
 
     [hit] = said.triggered
-    assert (hit.censor.id, hit.action, hit.matched_by) == (censor.id, CensorAction.WARN, MatchedBy.PATTERN)
+    assert (hit.censor.id, hit.action, hit.matched_by) == (censor.id, CensorAction.WARN, CensorMatchMethod.PATTERN)
     assert (said.blocked, said.guidance) == (False, "Ask before you destroy.")
     [kept] = await triggers(store)
     assert kept["id"] == hit.trigger
@@ -115,7 +115,7 @@ async def test_what_means_the_same_is_struck_from_the_threshold_of_the_embedder_
     assert said.degraded == ()
     if struck:
         [hit] = said.triggered
-        assert hit.matched_by is MatchedBy.MEANING
+        assert hit.matched_by is CensorMatchMethod.MEANING
         assert hit.similarity == pytest.approx(cosine, abs=0.001)
 
 
@@ -127,7 +127,7 @@ async def test_without_an_embedder_patterns_strike_and_the_answer_says_what_is_m
 
     said = await guard.check("Take two of these pills")
 
-    assert [hit.matched_by for hit in said.triggered] == [MatchedBy.PATTERN]
+    assert [hit.matched_by for hit in said.triggered] == [CensorMatchMethod.PATTERN]
     assert said.degraded == ("embedder",)
 
 
@@ -193,7 +193,7 @@ async def test_a_pattern_that_no_longer_compiles_is_skipped_and_shown(store: Sto
     guard.watch.forget(MAIN_SPACE)
 
     said = await guard.check("a zebra and a lion")
-    shown = await check_censors(guard.mind.deps, [MAIN_SPACE])
+    shown = await check_censor_patterns(guard.mind.deps, [MAIN_SPACE])
 
     assert len(said.triggered) == 1
     assert said.degraded == ()

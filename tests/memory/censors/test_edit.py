@@ -10,7 +10,7 @@ from tests.memory.remembering import events
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.censors.censor import CensorAction, CensorTextKind
-from festinger.memory.censors.edit import list_triggers, page_censors
+from festinger.memory.censors.edit import list_triggers, load_page_of_censors
 from festinger.memory.episodes.store import append_turn
 from festinger.store.pool import Store
 
@@ -26,7 +26,7 @@ async def test_a_rule_becomes_a_warning_for_what_is_said_and_done(store: Store):
     assert (made.escalation_threshold, made.origin, made.agent_id) == (5, Origin.PERSON, None)
     [told] = await events(store, "censor_changed")
     assert (told["payload"]["from"], told["payload"]["to"]) == (None, "warn")
-    assert [each.id for each in await page_censors(guard.mind.deps, MAIN_SPACE)] == [made.id]
+    assert [each.id for each in await load_page_of_censors(guard.mind.deps, MAIN_SPACE)] == [made.id]
 
 
 @pytest.mark.requirement("M-66")
@@ -56,7 +56,7 @@ async def test_what_cannot_be_a_censor_is_refused(store: Store):
         await guard.add("zebra", action="shout")
     with pytest.raises(BadInput, match="threshold"):
         await guard.add("zebra", threshold=0)
-    assert await page_censors(guard.mind.deps, MAIN_SPACE) == []
+    assert await load_page_of_censors(guard.mind.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.requirement("M-66")

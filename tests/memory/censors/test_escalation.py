@@ -14,7 +14,7 @@ from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.censors.censor import CensorAction, censor_from_row, is_due_for_escalation, is_mostly_wrong
 from festinger.memory.censors.edit import activate, deactivate, demote, escalate, undo, update
-from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
+from festinger.memory.censors.escalation import find_latest_trigger_id, mark_false_positive
 from festinger.store.pool import Store
 
 ROW = {
@@ -103,7 +103,7 @@ async def test_a_wrong_strike_counts_once_and_is_taken_off_the_count_that_escala
     guard = Guard(store, censor_escalation="auto")
     censor = await guard.add("zebra")
     await guard.strike("a zebra", 4)
-    wrong = await find_latest_trigger(guard.mind.deps, MAIN_SPACE, censor.id)
+    wrong = await find_latest_trigger_id(guard.mind.deps, MAIN_SPACE, censor.id)
 
     first = await mark_false_positive(guard.mind.deps, MAIN_SPACE, wrong, by="person:ann")
     second = await mark_false_positive(guard.mind.deps, MAIN_SPACE, wrong, by="person:ann")
@@ -125,7 +125,7 @@ async def test_a_warning_that_is_mostly_wrong_is_switched_off_which_can_be_undon
 
     done = [
         await mark_false_positive(
-            guard.mind.deps, MAIN_SPACE, await find_latest_trigger(guard.mind.deps, MAIN_SPACE, censor.id), by="ann"
+            guard.mind.deps, MAIN_SPACE, await find_latest_trigger_id(guard.mind.deps, MAIN_SPACE, censor.id), by="ann"
         )
         for _ in range(3)
     ]
@@ -144,7 +144,7 @@ async def test_a_stop_that_is_mostly_wrong_stays_and_asks_to_be_a_warning(store:
     await guard.strike("a zebra", 5)
 
     for _ in range(3):
-        strike = await find_latest_trigger(guard.mind.deps, MAIN_SPACE, censor.id)
+        strike = await find_latest_trigger_id(guard.mind.deps, MAIN_SPACE, censor.id)
         done = await mark_false_positive(guard.mind.deps, MAIN_SPACE, strike, by="ann")
 
     assert done.should_be_demoted

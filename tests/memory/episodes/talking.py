@@ -14,7 +14,7 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import ORIGINS, Episode, EpisodeTurn, TurnRole
 from festinger.memory.episodes.store import append_turn, close_episode
 from festinger.memory.episodes.summary import EpisodeFact, EpisodeSummaryAnswer
-from festinger.settings.beliefs import EpisodesSettings
+from festinger.settings.memory_sections import EpisodesSettings
 from festinger.store.pool import Store
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.episodes.talking import PLAN, turn, turns
 
-from festinger.memory.episodes.episode import LONGEST, condense_turns, format_prompt_transcript, split_sentences
+from festinger.memory.episodes.episode import LONGEST, format_prompt_transcript, select_fitting_turns, split_sentences
 from festinger.memory.episodes.summary import build_summary_prompt
 
 
@@ -24,7 +24,7 @@ def test_a_long_one_keeps_its_beginning_its_end_and_what_stands_out_between():
     rare = "Kubernetes etcd quorum lost on node zrh-7 " * 24
     said = [turn(at, "user", rare if at == 20 else plain) for at in range(1, 41)]
 
-    kept = condense_turns(said)
+    kept = select_fitting_turns(said)
 
     numbers = [each.seq for each in kept]
     assert numbers == sorted(numbers)
@@ -36,7 +36,7 @@ def test_a_long_one_keeps_its_beginning_its_end_and_what_stands_out_between():
 
 @given(st.lists(st.integers(0, 9000), max_size=30))
 def test_whatever_is_said_what_is_shown_fits(sizes: list[int]):
-    kept = condense_turns([turn(at, "user", "x" * size) for at, size in enumerate(sizes, 1)])
+    kept = select_fitting_turns([turn(at, "user", "x" * size) for at, size in enumerate(sizes, 1)])
 
     assert sum(len(each.content) for each in kept) <= LONGEST
     assert [each.seq for each in kept] == sorted(each.seq for each in kept)

@@ -7,10 +7,10 @@ from tests.memory.remembering import Mind, events, memories
 
 from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.llm.providers.scripted import scripted_model
-from festinger.memory.changes import Link
+from festinger.llm.providers.scripted import build_scripted_model
+from festinger.memory.changes import MemoryRelation
 from festinger.memory.episodes.episode import Episode, Lesson
-from festinger.memory.episodes.lessons import lesson_origin, link_decision, summarise
+from festinger.memory.episodes.lessons import lesson_origin, link_decision_to_episode, summarize_episode
 from festinger.memory.episodes.store import append_turn, close_episode, load_episode_details, open_episode
 from festinger.memory.episodes.summary import EpisodeFact
 from festinger.memory.learn.statement import is_supported
@@ -21,9 +21,9 @@ OSLO = "The staging cluster stands in Oslo"
 
 async def taught(mind: Mind, *facts: EpisodeFact, episode: Episode | None = None) -> Episode:
     """An episode that a model summed up with these facts."""
-    model, _script = scripted_model(answered(*facts))
+    model, _script = build_scripted_model(answered(*facts))
     ended = episode or await talked(mind)
-    return await summarise(writing(mind.deps, model), MAIN_SPACE, ended.id)
+    return await summarize_episode(writing(mind.deps, model), MAIN_SPACE, ended.id)
 
 
 async def refusals(store: Store) -> list[tuple[str, str]]:
@@ -41,7 +41,7 @@ async def test_a_fact_names_its_episode_and_derives_from_its_turns(store: Store)
     told = await load_episode_details(mind.deps, MAIN_SPACE, done.id)
     links = await rows(store, "select to_id, relation from memory_link where from_id = %(id)s", id=kept.id)
     assert (kept.source, kept.episode_id, kept.subject) == (f"episode:{done.id}", done.id, "staging cluster")
-    assert [(row["to_id"], row["relation"]) for row in links] == [(told.turns[2].turn_id, Link.DERIVES_FROM)]
+    assert [(row["to_id"], row["relation"]) for row in links] == [(told.turns[2].turn_id, MemoryRelation.DERIVES_FROM)]
     assert kept.turn_id == told.turns[2].turn_id
 
 
@@ -179,7 +179,7 @@ async def test_a_decision_within_a_session_is_tied_to_the_episode_it_was_made_in
     async with store.transaction() as transaction:
         for session in ("s1", "another"):
             told = Event(**{**{name: getattr(event, name) for name in Event.__slots__}, "session": session})
-            await link_decision(mind.deps, transaction, told, target="conflict", id_=episode.id)
+            await link_decision_to_episode(mind.deps, transaction, told, target="conflict", id_=episode.id)
 
     assert [
         (tie.target, tie.relation) for tie in (await load_episode_details(mind.deps, MAIN_SPACE, episode.id)).ties

@@ -11,14 +11,14 @@ from tests.memory.remembering import Mind, events, memories, texts
 from festinger.errors import ProviderDown
 from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE
-from festinger.llm.providers.scripted import FailStep, HangStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, HangStep, build_scripted_model
 from festinger.memory.episodes.episode import EpisodeState
 from festinger.memory.episodes.lessons import (
-    request_summary,
+    enqueue_summary_jobs,
     requeue_unfinished_episodes,
-    summarise,
-    summarise_by_extract,
-    summarise_with_timeout,
+    summarize_episode,
+    summarize_episode_by_extract,
+    summarize_episode_within,
 )
 from festinger.memory.episodes.store import close_episode, update_episode
 from festinger.memory.jobs import SUM_UP, SUMMARISE
@@ -30,10 +30,10 @@ OSLO = fact("The staging cluster stands in Oslo", 3)
 @pytest.mark.requirement("M-54", "M-56", "M-59")
 async def test_a_model_gives_title_summary_and_facts(store: Store):
     mind = Mind(store)
-    model, script = scripted_model(answered(OSLO))
+    model, script = build_scripted_model(answered(OSLO))
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    done = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert (done.state, done.title, done.outcome) == (
         EpisodeState.SUMMARISED,
@@ -68,10 +68,10 @@ async def test_an_answer_out_of_range_is_mended_once_and_told_its_fault(store: S
     else:
         wrong["summary"] = "word " * int(str(bad["words"]))
 
-    model, script = scripted_model(json.dumps(wrong), answered())
+    model, script = build_scripted_model(json.dumps(wrong), answered())
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    done = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert done.summarised_by == model.name
     assert "words; it has" in script.asked[1].messages[-1].text
@@ -80,10 +80,10 @@ async def test_an_answer_out_of_range_is_mended_once_and_told_its_fault(store: S
 @pytest.mark.requirement("M-54", "M-55")
 async def test_a_model_that_talks_nonsense_twice_leaves_the_episode_to_its_own_words(store: Store):
     mind = Mind(store)
-    model, script = scripted_model("banana", "banana")
+    model, script = build_scripted_model("banana", "banana")
     episode = await talked(mind)
 
-    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    done = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert len(script.asked) == 2
     assert done.summarised_by == "extract"
@@ -95,7 +95,7 @@ async def test_without_a_model_there_are_title_and_summary_all_the_same(store: S
     mind = Mind(store)
     episode = await talked(mind)
 
-    done = await summarise(mind.deps, MAIN_SPACE, episode.id)
+    done = await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
 
     assert done.state is EpisodeState.SUMMARISED
     assert (bool(done.title), bool(done.summary), done.lessons) == (True, True, ())
@@ -104,12 +104,12 @@ async def test_without_a_model_there_are_title_and_summary_all_the_same(store: S
 @pytest.mark.requirement("M-53")
 async def test_twenty_that_end_at_once_have_their_summaries_though_the_model_never_answers(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(*[HangStep()] * 20)
+    model, _script = build_scripted_model(*[HangStep()] * 20)
     deps = writing(mind.deps, model)
     ended = [await talked(mind, session=f"s{number}") for number in range(20)]
-    asking = [asyncio.create_task(summarise(deps, MAIN_SPACE, each.id)) for each in ended]
+    asking = [asyncio.create_task(summarize_episode(deps, MAIN_SPACE, each.id)) for each in ended]
 
-    done = [await summarise_by_extract(deps, MAIN_SPACE, each.id) for each in ended]
+    done = [await summarize_episode_by_extract(deps, MAIN_SPACE, each.id) for each in ended]
     for task in asking:
         task.cancel()
     await asyncio.gather(*asking, return_exceptions=True)
@@ -129,7 +129,7 @@ async def test_the_model_is_asked_at_once_and_its_own_words_are_taken_when_it_ha
     )  # fmt: skip
 
     async with store.transaction() as transaction:
-        await request_summary(mind.deps, transaction, event)
+        await enqueue_summary_jobs(mind.deps, transaction, event)
 
     which = {"space": MAIN_SPACE, "episode": str(episode.id)}
     assert mind.asked == [(SUMMARISE, which), (SUM_UP, {"at": mind.hands.now + timedelta(seconds=20), **which})]
@@ -138,13 +138,13 @@ async def test_the_model_is_asked_at_once_and_its_own_words_are_taken_when_it_ha
 @pytest.mark.requirement("M-53")
 async def test_a_late_answer_takes_the_place_of_the_episodes_own_words_once(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(answered(OSLO), answered(title="A second and very different title"))
+    model, _script = build_scripted_model(answered(OSLO), answered(title="A second and very different title"))
     deps = writing(mind.deps, model)
     episode = await talked(mind)
-    first = await summarise_by_extract(deps, MAIN_SPACE, episode.id)
+    first = await summarize_episode_by_extract(deps, MAIN_SPACE, episode.id)
 
-    second = await summarise(deps, MAIN_SPACE, episode.id)
-    third = await summarise(deps, MAIN_SPACE, episode.id)
+    second = await summarize_episode(deps, MAIN_SPACE, episode.id)
+    third = await summarize_episode(deps, MAIN_SPACE, episode.id)
 
     assert first.summarised_by == "extract"
     assert (second.summarised_by, second.title) == (model.name, "Billing moves from MySQL to Postgres")
@@ -158,12 +158,12 @@ async def test_a_late_answer_takes_the_place_of_the_episodes_own_words_once(stor
 @pytest.mark.requirement("M-53")
 async def test_at_once_means_the_model_if_it_answers_and_its_own_words_if_not(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(answered(), HangStep())
+    model, _script = build_scripted_model(answered(), HangStep())
     deps = writing(mind.deps, model)
     quick, slow = await talked(mind, session="quick"), await talked(mind, session="slow")
 
-    by_model = await summarise_with_timeout(deps, MAIN_SPACE, quick.id, seconds=600)
-    by_words = await summarise_with_timeout(deps, MAIN_SPACE, slow.id, seconds=0)
+    by_model = await summarize_episode_within(deps, MAIN_SPACE, quick.id, seconds=600)
+    by_words = await summarize_episode_within(deps, MAIN_SPACE, slow.id, seconds=0)
 
     assert by_model.summarised_by == model.name
     assert by_words.summarised_by == "extract"
@@ -172,11 +172,11 @@ async def test_at_once_means_the_model_if_it_answers_and_its_own_words_if_not(st
 @pytest.mark.requirement("M-54", "M-58")
 async def test_what_a_caller_says_of_an_episode_stands_and_facts_are_learnt_all_the_same(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(answered(OSLO))
+    model, _script = build_scripted_model(answered(OSLO))
     episode = await talked(mind)
     await update_episode(mind.deps, MAIN_SPACE, episode.id, title="Ours", summary="We spoke of billing.")
 
-    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    done = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert (done.title, done.summary, done.summarised_by) == ("Ours", "We spoke of billing.", "caller")
     assert "The staging cluster stands in Oslo" in await texts(store)
@@ -186,11 +186,11 @@ async def test_what_a_caller_says_of_an_episode_stands_and_facts_are_learnt_all_
 async def test_the_memory_of_a_summary_follows_what_a_caller_says_later(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
-    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
     await update_episode(mind.deps, MAIN_SPACE, episode.id, summary="We chose Postgres after all.")
     assert mind.asked[-1] == (SUM_UP, {"space": MAIN_SPACE, "episode": str(episode.id)})
-    done = await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    done = await summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
     assert done.memory_id is not None
     assert (await mind.memory(done.memory_id)).content == f"{done.title}\nWe chose Postgres after all."
@@ -201,7 +201,7 @@ async def test_an_episode_with_hardly_a_word_is_skipped_and_teaches_nothing(stor
     mind = Mind(store)
     episode = await talked(mind, ("user", "hm"))
 
-    done = await summarise(mind.deps, MAIN_SPACE, episode.id)
+    done = await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
 
     assert (done.state, done.skipped, done.title) == (EpisodeState.CLOSED, "too short", None)
     assert done.facts_at is not None
@@ -213,16 +213,16 @@ async def test_an_open_episode_is_not_summed_up(store: Store):
     mind = Mind(store)
     episode = await talk(mind, *PLAN)
 
-    assert (await summarise(mind.deps, MAIN_SPACE, episode.id)).state is EpisodeState.OPEN
+    assert (await summarize_episode(mind.deps, MAIN_SPACE, episode.id)).state is EpisodeState.OPEN
 
 
 @pytest.mark.requirement("M-55")
 async def test_a_provider_that_is_down_is_done_without(store: Store):
     mind = Mind(store)
-    model, _script = scripted_model(FailStep(error=ProviderDown("Nobody answers.")))
+    model, _script = build_scripted_model(FailStep(error=ProviderDown("Nobody answers.")))
     episode = await talked(mind)
 
-    assert (await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)).summarised_by == "extract"
+    assert (await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)).summarised_by == "extract"
 
 
 @pytest.mark.requirement("M-58")
@@ -230,10 +230,10 @@ async def test_run_twice_and_by_two_at_once_gives_the_rows_of_once(store: Store)
     mind = Mind(store)
     episode = await talked(mind)
 
-    await asyncio.gather(*(summarise_by_extract(mind.deps, MAIN_SPACE, episode.id) for _ in range(4)))
+    await asyncio.gather(*(summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id) for _ in range(4)))
     once = await kept_episodes(store), [(each.id, each.confirmation_count) for each in await memories(store)]
-    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
-    await summarise(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
 
     assert (await kept_episodes(store), [(each.id, each.confirmation_count) for each in await memories(store)]) == once
     assert all(count == 0 for _, count in once[1])
@@ -252,13 +252,13 @@ async def test_who_is_killed_midway_is_followed_by_somebody_who_makes_the_same_r
             raise Killed
 
     mind, heir = Mind(store, step=deadly), Mind(store, seed=2)
-    model, _script = scripted_model(answered(OSLO))
+    model, _script = build_scripted_model(answered(OSLO))
     episode = await talked(heir)
 
     with pytest.raises(Killed):
-        await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
-    other, _ = scripted_model(answered(fact("We decided to use Postgres for billing", 3, is_decision=True)))
-    done = await summarise(writing(heir.deps, other), MAIN_SPACE, episode.id)
+        await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    other, _ = build_scripted_model(answered(fact("We decided to use Postgres for billing", 3, is_decision=True)))
+    done = await summarize_episode(writing(heir.deps, other), MAIN_SPACE, episode.id)
 
     kept = [(each.kind, each.confirmation_count) for each in await memories(store)]
     assert sorted(kept) == [("episodic", 0), ("fact", 0)]
@@ -275,13 +275,13 @@ async def test_what_was_left_behind_is_taken_up(store: Store):
     mind.forward(timedelta(minutes=11))
     assert await requeue_unfinished_episodes(mind.deps, MAIN_SPACE) == 1
     assert mind.asked[-1] == (SUM_UP, {"space": MAIN_SPACE, "episode": str(episode.id)})
-    await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id)
     assert await requeue_unfinished_episodes(mind.deps, MAIN_SPACE) == 0
 
 
 async def test_closing_again_after_the_summary_changes_nothing(store: Store):
     mind = Mind(store)
     episode = await talked(mind)
-    done = await summarise_by_extract(mind.deps, MAIN_SPACE, episode.id)
+    done = await summarize_episode_by_extract(mind.deps, MAIN_SPACE, episode.id)
 
     assert await close_episode(mind.deps, MAIN_SPACE, episode.id) == done

@@ -9,12 +9,12 @@ from tests.memory.oblivion import eraser_of, ledger_in, places_of
 from tests.memory.remembering import Mind, known, memories
 
 from festinger.ids import MAIN_SPACE
-from festinger.llm.providers.scripted import scripted_model
+from festinger.llm.providers.scripted import build_scripted_model
 from festinger.memory.episodes.episode import EpisodeState
-from festinger.memory.episodes.lessons import summarise
+from festinger.memory.episodes.lessons import summarize_episode
 from festinger.memory.episodes.store import find_episode, update_episode
 from festinger.memory.erasure.erase import ErasureReport, forget
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.jobs import SUMMARISE
 from festinger.store.pool import Store
 
@@ -32,7 +32,7 @@ BY = {"reason": "she asked", "by": "person:owner"}
 async def forgotten(mind: Mind, folder: Path, **more: bool) -> ErasureReport:
     learned = await mind.learn(SECRET, session="s9")
     eraser = eraser_of(mind, ledger_in(folder))
-    return await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY, **more)  # type: ignore[arg-type]
+    return await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY, **more)  # type: ignore[arg-type]
 
 
 async def kept(store: Store) -> list[tuple[str, str]]:
@@ -44,9 +44,9 @@ async def kept(store: Store) -> list[tuple[str, str]]:
 async def test_a_summary_in_other_words_is_written_anew_and_so_is_its_memory(store: Store, tmp_path: Path):
     mind = Mind(store)
     words = " ".join([PARAPHRASE, "and", *["the house is painted in May"] * 18])
-    model, _ = scripted_model(answered(summary=words))
+    model, _ = build_scripted_model(answered(summary=words))
     episode = await talked(mind, *TALK)
-    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     facts = len(await memories(store))
 
     plan = await forgotten(mind, tmp_path)
@@ -64,12 +64,12 @@ async def test_a_summary_in_other_words_is_written_anew_and_so_is_its_memory(sto
 
 async def test_a_model_writes_it_once_more_from_what_is_left(store: Store, tmp_path: Path):
     mind = Mind(store)
-    model, script = scripted_model(answered(), answered(title="The house is painted in the summer"))
+    model, script = build_scripted_model(answered(), answered(title="The house is painted in the summer"))
     episode = await talked(mind, *TALK)
-    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     await forgotten(mind, tmp_path)
 
-    done = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    done = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
 
     assert (done.state, done.summarised_by) == (EpisodeState.SUMMARISED, model.name)
     assert "quokka" not in script.asked[-1].messages[0].text
@@ -79,7 +79,7 @@ async def test_what_a_caller_wrote_stands_and_what_is_open_has_nothing_to_write_
     mind = Mind(store)
     mine = await talked(mind, *TALK)
     await update_episode(mind.deps, MAIN_SPACE, mine.id, title="The house", summary="We planned the summer.")
-    await summarise(mind.deps, MAIN_SPACE, mine.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, mine.id)
     still_open = await talk(mind, *TALK, session="s2")
 
     plan = await forgotten(mind, tmp_path)
@@ -94,7 +94,7 @@ async def test_what_a_caller_wrote_stands_and_what_is_open_has_nothing_to_write_
 async def test_a_plan_writes_nothing_anew(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await talked(mind, *TALK)
-    await summarise(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
     before = await kept(store)
 
     plan = await forgotten(mind, tmp_path, dry_run=True)

@@ -11,12 +11,12 @@ from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import Mind, memories
 
 from festinger.ids import MAIN_SPACE, Origin, SessionId
-from festinger.llm.providers.scripted import scripted_model
+from festinger.llm.providers.scripted import build_scripted_model
 from festinger.memory.episodes.episode import Episode
-from festinger.memory.episodes.lessons import summarise
+from festinger.memory.episodes.lessons import summarize_episode
 from festinger.memory.episodes.store import append_turn, close_episode, update_episode
 from festinger.memory.erasure.repair import RepairReport, repair
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.jobs import SUMMARISE
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
@@ -46,10 +46,10 @@ async def heard(mind: Mind, folder: Path) -> Episode:
 
 
 async def repaired(
-    mind: Mind, folder: Path, selector: Selector | None = None, *, dry_run: bool = False
+    mind: Mind, folder: Path, selector: ErasureSelector | None = None, *, dry_run: bool = False
 ) -> RepairReport:
     eraser = eraser_of(mind, ledger_in(folder))
-    return await repair(eraser, MAIN_SPACE, selector or Selector(source=PAGE), by=BY, dry_run=dry_run)
+    return await repair(eraser, MAIN_SPACE, selector or ErasureSelector(source=PAGE), by=BY, dry_run=dry_run)
 
 
 async def undone(mind: Mind, done: RepairReport) -> None:
@@ -71,9 +71,9 @@ async def test_a_summary_is_made_again_without_what_came_from_there_and_undoing_
 ):
     mind = Mind(store)
     words = "Marsupial officers shut the bank. " + "The house is painted in May. " * 18
-    model, _ = scripted_model(answered(summary=words))
+    model, _ = build_scripted_model(answered(summary=words))
     episode = await heard(mind, tmp_path)
-    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     before = await everything(store)
 
     done = await repaired(mind, tmp_path)
@@ -95,12 +95,12 @@ async def test_a_model_that_is_asked_again_sees_nothing_of_it_and_its_words_make
     store: Store, tmp_path: Path
 ):
     mind = Mind(store)
-    model, script = scripted_model(answered(), answered(title="The house is painted in the summer"))
+    model, script = build_scripted_model(answered(), answered(title="The house is painted in the summer"))
     episode = await heard(mind, tmp_path)
-    first = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    first = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     done = await repaired(mind, tmp_path)
 
-    again = await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    again = await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     shown = script.asked[-1].messages[0].text
     await undone(mind, done)
 
@@ -120,11 +120,11 @@ async def test_what_a_person_wrote_of_an_episode_stands_and_what_ends_later_is_s
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
     await update_episode(mind.deps, MAIN_SPACE, episode.id, title="The house", summary="We planned the summer.")
-    await summarise(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
     later = await talked(mind, *TALK, session="s2")
 
-    done = await repaired(mind, tmp_path, Selector(origin=Origin.TOOL))
-    summed = await summarise(mind.deps, MAIN_SPACE, later.id)
+    done = await repaired(mind, tmp_path, ErasureSelector(origin=Origin.TOOL))
+    summed = await summarize_episode(mind.deps, MAIN_SPACE, later.id)
 
     assert done.summaries == ()
     [row] = await rows(store, "select title, summary from episode where id = %(id)s", id=episode.id)
@@ -135,7 +135,7 @@ async def test_what_a_person_wrote_of_an_episode_stands_and_what_ends_later_is_s
 async def test_a_plan_leaves_nothing_out(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
     before = await everything(store)
 
     done = await repaired(mind, tmp_path, dry_run=True)
@@ -147,9 +147,9 @@ async def test_a_plan_leaves_nothing_out(store: Store, tmp_path: Path):
 async def test_what_two_repairs_leave_out_comes_back_with_the_last_of_them(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    await summarise(mind.deps, MAIN_SPACE, episode.id)
+    await summarize_episode(mind.deps, MAIN_SPACE, episode.id)
     one = await repaired(mind, tmp_path)
-    other = await repaired(mind, tmp_path, Selector(origin=Origin.TOOL))
+    other = await repaired(mind, tmp_path, ErasureSelector(origin=Origin.TOOL))
 
     await undone(mind, one)
     between = await kept_turns(store)
@@ -164,12 +164,12 @@ async def test_a_session_that_is_locked_away_whole_takes_its_summary_along_and_b
 ):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    model, _ = scripted_model(answered())
-    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    model, _ = build_scripted_model(answered())
+    await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     before = await everything(store)
 
-    done = await repaired(mind, tmp_path, Selector(session=SessionId("s1")))
+    done = await repaired(mind, tmp_path, ErasureSelector(session=SessionId("s1")))
     locked = await mind.memory(told.id)
     await undone(mind, done)
 
@@ -181,8 +181,8 @@ async def test_a_session_that_is_locked_away_whole_takes_its_summary_along_and_b
 async def test_what_a_person_wrote_into_the_memory_of_a_summary_since_stays(store: Store, tmp_path: Path):
     mind = Mind(store)
     episode = await heard(mind, tmp_path)
-    model, _ = scripted_model(answered())
-    await summarise(writing(mind.deps, model), MAIN_SPACE, episode.id)
+    model, _ = build_scripted_model(answered())
+    await summarize_episode(writing(mind.deps, model), MAIN_SPACE, episode.id)
     done = await repaired(mind, tmp_path)
     [told] = [each for each in await memories(store, "active") if each.kind == "episodic"]
     await rows(store, "update memory set content = 'We painted' where id = %(id)s returning id", id=told.id)

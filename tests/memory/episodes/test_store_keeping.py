@@ -14,19 +14,19 @@ from tests.memory.remembering import Mind, events, known
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.memory.episodes.episode import ClosedBy, EpisodeState, episode_from_row
+from festinger.memory.episodes.episode import EpisodeCloseReason, EpisodeState, episode_from_row
 from festinger.memory.episodes.store import (
     append_turn,
     close_episode,
     close_stale_episodes,
-    cut_old_turns,
+    erase_old_turn_texts,
     find_closing_reason,
     load_episode_details,
+    load_page_of_episodes,
     open_episode,
-    page_episodes,
     update_episode,
 )
-from festinger.settings.beliefs import EpisodesSettings
+from festinger.settings.memory_sections import EpisodesSettings
 from festinger.store.pool import Store
 from festinger.text.blocks import BlockMarker, strip_blocks
 
@@ -153,7 +153,7 @@ async def test_closing_twice_is_closing_once(store: Store):
 
     first = await close_episode(mind.deps, MAIN_SPACE, episode.id)
     mind.forward()
-    second = await close_episode(mind.deps, MAIN_SPACE, episode.id, by=ClosedBy.SHUTDOWN)
+    second = await close_episode(mind.deps, MAIN_SPACE, episode.id, by=EpisodeCloseReason.SHUTDOWN)
 
     assert first == second
     [told] = await events(store, "episode_closed")
@@ -170,7 +170,7 @@ async def test_a_silent_episode_is_closed_and_one_that_is_spoken_in_is_not(store
 
     closed = await close_stale_episodes(mind.deps, MAIN_SPACE)
 
-    assert [(each.session_id, each.closed_by) for each in closed] == [("quiet", ClosedBy.IDLE)]
+    assert [(each.session_id, each.closed_by) for each in closed] == [("quiet", EpisodeCloseReason.IDLE)]
     assert await close_stale_episodes(mind.deps, MAIN_SPACE) == []
 
 
@@ -207,7 +207,11 @@ def test_an_episode_ends_for_the_first_reason_that_holds(turns: int, silence: in
 
     ended = find_closing_reason(spoken, at=at, terms=terms)
 
-    reasons = [(turns >= most, ClosedBy.TURNS), (silence >= 60, ClosedBy.IDLE), (age >= 48 * 60, ClosedBy.HOURS)]
+    reasons = [
+        (turns >= most, EpisodeCloseReason.TURNS),
+        (silence >= 60, EpisodeCloseReason.IDLE),
+        (age >= 48 * 60, EpisodeCloseReason.HOURS),
+    ]
     assert ended == next((reason for holds, reason in reasons if holds), None)
 
 
@@ -245,9 +249,9 @@ async def test_episodes_are_listed_the_newest_first_and_told_whole(store: Store)
     old = await talked(mind, HELLO, session="old")
     new = await talk(mind, *PLAN, session="new")
 
-    listed = await page_episodes(mind.deps, MAIN_SPACE)
-    closed = await page_episodes(mind.deps, MAIN_SPACE, state=EpisodeState.CLOSED)
-    rest = await page_episodes(mind.deps, MAIN_SPACE, before=listed[0].seq, limit=1)
+    listed = await load_page_of_episodes(mind.deps, MAIN_SPACE)
+    closed = await load_page_of_episodes(mind.deps, MAIN_SPACE, state=EpisodeState.CLOSED)
+    rest = await load_page_of_episodes(mind.deps, MAIN_SPACE, before=listed[0].seq, limit=1)
     told = await load_episode_details(mind.deps, MAIN_SPACE, new.id)
 
     assert [each.id for each in listed] == [new.id, old.id]
@@ -263,9 +267,9 @@ async def test_raw_words_are_kept_for_ever_unless_days_are_set(store: Store):
     await run_sql(store, "update episode set facts_at = now()")
     mind.forward(timedelta(days=400))
 
-    assert await cut_old_turns(mind.deps, MAIN_SPACE) == 0
+    assert await erase_old_turn_texts(mind.deps, MAIN_SPACE) == 0
     settled(mind, keep_raw_days=365)
-    assert await cut_old_turns(mind.deps, MAIN_SPACE) == 1
+    assert await erase_old_turn_texts(mind.deps, MAIN_SPACE) == 1
 
     told = await load_episode_details(mind.deps, MAIN_SPACE, episode.id)
     assert told.turns == ()

@@ -14,10 +14,10 @@ from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
 from festinger.memory.edit import edit
 from festinger.memory.erasure.erase import MEMORY, forget, reapply_ledger
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Action, Status
+from festinger.memory.model import LearnAction, Status
 from festinger.memory.undo import undo
 from festinger.store.erasure import read_entries
 from festinger.store.pool import Store
@@ -80,7 +80,7 @@ async def test_a_forgotten_phrase_is_found_nowhere_at_all(store: Store, tmp_path
     await plant(store)
     assert len(await places_of(store, *WORDS)) >= 20
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(first),)), **BY)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(first),)), **BY)
 
     assert await places_of(store, *WORDS) == []
     assert files_with(tmp_path, *WORDS) == []
@@ -98,7 +98,7 @@ async def test_the_rest_of_a_message_stays(store: Store, tmp_path: Path):
     learned = await mind.learn(PHRASE)
     await plant(store)
 
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
 
     (row,) = await rows(store, "select text from exchange_message")
     assert row["text"] == 'She said: "[forgotten]" and\nlaughed; [forgotten].'
@@ -114,7 +114,7 @@ async def test_a_plan_says_what_would_go_and_takes_nothing(store: Store, tmp_pat
     learned = await mind.learn(PHRASE)
     before = await memories(store)
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(query="quokka painting"), **BY, dry_run=True)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(query="quokka painting"), **BY, dry_run=True)
 
     assert plan.erased == (known(learned),)
     assert plan.rows == {"memory": 1, "memory_sighting": 1, "memory_vector": 1}
@@ -131,9 +131,9 @@ async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
     await mind.learn(PHRASE)
 
     with pytest.raises(BadInput, match="only shows"):
-        await forget(eraser, MAIN_SPACE, Selector(query="quokka"), **BY)
+        await forget(eraser, MAIN_SPACE, ErasureSelector(query="quokka"), **BY)
     with pytest.raises(BadInput, match="Nothing was named"):
-        await forget(eraser, MAIN_SPACE, Selector(), **BY)
+        await forget(eraser, MAIN_SPACE, ErasureSelector(), **BY)
 
     assert await texts(store) == [PHRASE]
 
@@ -142,15 +142,15 @@ async def test_words_alone_erase_nothing(store: Store, tmp_path: Path):
 @pytest.mark.parametrize(
     "selector",
     [
-        Selector(subject="The Ferry"),
-        Selector(source="https://example.org/a"),
-        Selector(session=SessionId("s9")),
-        Selector(agent=AgentId("ada")),
-        Selector(origin=Origin.DOCUMENT),
+        ErasureSelector(subject="The Ferry"),
+        ErasureSelector(source="https://example.org/a"),
+        ErasureSelector(session=SessionId("s9")),
+        ErasureSelector(agent=AgentId("ada")),
+        ErasureSelector(origin=Origin.DOCUMENT),
     ],
     ids=["subject", "source", "session", "agent", "origin"],
 )
-async def test_what_came_from_somewhere_goes_and_nothing_else(store: Store, tmp_path: Path, selector: Selector):
+async def test_what_came_from_somewhere_goes_and_nothing_else(store: Store, tmp_path: Path, selector: ErasureSelector):
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
     await mind.learn("The harbour opens at dawn every day", session="s1")
@@ -179,7 +179,7 @@ async def test_what_others_said_too_only_loses_what_was_said_there(store: Store,
     mind.forward()
     await mind.learn("THE FERRY leaves from the northern pier", session="s2", origin="document")
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(session=SessionId("s2")), **BY)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(session=SessionId("s2")), **BY)
 
     left, fresh = await mind.memory(learned), await mind.memory(alone)
     assert plan.trimmed == (known(learned),)
@@ -198,7 +198,7 @@ async def test_what_derives_from_others_too_is_locked_away_and_made_again(store:
     insight = await mind.learn(f"Zelda plans ahead: {PHRASE}", origin="job", derived_from=(known(one), known(other)))
     second = await mind.learn("Careful people plan ahead", origin="job", derived_from=(known(insight),))
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(one),)), **BY)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(one),)), **BY)
 
     assert plan.remade == (known(insight),)
     locked = await mind.memory(insight)
@@ -218,7 +218,7 @@ async def test_what_derives_from_the_turn_that_said_it_goes_with_it(store: Store
         "Zelda owns a painting", origin="job", derived_from=(known(learned),), turns=(SourceTurn(id=turn, trust=1.0),)
     )
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
 
     assert set(plan.erased) == {known(learned), known(derived)}
     assert ("forget_said", {"space": "main", "message": str(turn)}) in mind.asked
@@ -230,10 +230,10 @@ async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_
     old = await mind.learn("Ana lives in Paris")
     mind.judges.told = says("update")
     new = await mind.learn("Ana lives in Rome now")
-    assert new.action is Action.SUPERSEDED
+    assert new.action is LearnAction.SUPERSEDED
     assert new.change is not None
 
-    plan = await forget(eraser, MAIN_SPACE, Selector(ids=(known(new),)), **BY)
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(new),)), **BY)
 
     assert plan.predecessors == (known(old),)
     assert (await mind.memory(old)).status is Status.ARCHIVED
@@ -251,13 +251,13 @@ async def test_it_does_not_come_back_by_itself(store: Store, tmp_path: Path, ori
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
     learned = await mind.learn("The north pier holds the spare key of the ferry")
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
 
     same = await mind.learn("THE north pier holds the spare key of the ferry!", origin=origin, asked=asked)
     gist = await mind.learn("North pier holds spare key of ferry", origin=origin, asked=asked)
 
-    assert (same.action, same.reasons) == (Action.REFUSED, ("forgotten",))
-    assert gist.action is Action.REFUSED
+    assert (same.action, same.reasons) == (LearnAction.REFUSED, ("forgotten",))
+    assert gist.action is LearnAction.REFUSED
     assert await texts(store) == []
 
 
@@ -266,14 +266,14 @@ async def test_a_person_who_says_it_anew_lifts_the_ban(store: Store, tmp_path: P
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
     learned = await mind.learn(PHRASE)
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
     mind.forward()
 
     anew = await mind.learn(PHRASE)
     again = await mind.learn(PHRASE, origin="model", session="s5")
 
-    assert anew.action is Action.STORED
-    assert again.action is Action.CONFIRMED
+    assert anew.action is LearnAction.STORED
+    assert again.action is LearnAction.CONFIRMED
 
 
 @pytest.mark.requirement("M-83")
@@ -282,7 +282,7 @@ async def test_a_ban_holds_in_its_own_space_alone(store: Store, tmp_path: Path):
     eraser = eraser_of(mind, ledger_in(tmp_path))
     await run_sql(store, "insert into space (id, name, created_at) values ('two', 'two', now())")
     learned = await mind.learn(PHRASE)
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
 
     there = await learn(
         mind.deps,
@@ -290,7 +290,7 @@ async def test_a_ban_holds_in_its_own_space_alone(store: Store, tmp_path: Path):
         LearnRequest(text=PHRASE, origin=Origin.MODEL),
     )
 
-    assert there.action is Action.STORED
+    assert there.action is LearnAction.STORED
 
 
 @pytest.mark.requirement("X-38", "F-93")
@@ -300,7 +300,7 @@ async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     eraser = eraser_of(mind, ledger)
     learned = await mind.learn(PHRASE)
     kept = await rows(store, "select to_jsonb(m) as row from memory m")
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(learned),)), **BY)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
     entries = read_entries(ledger)
     await run_sql(store, "delete from forgotten_mark")
     columns = "space_id, id, content, fold, gist, origin, trust, created_at, updated_at"
@@ -317,4 +317,4 @@ async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     assert erased == 1
     assert {entry.kind for entry in entries} == {MEMORY, "gist"}
     assert await places_of(store, *WORDS) == []
-    assert (await mind.learn(PHRASE, origin="model")).action is Action.REFUSED
+    assert (await mind.learn(PHRASE, origin="model")).action is LearnAction.REFUSED

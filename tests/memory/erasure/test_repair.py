@@ -17,18 +17,18 @@ from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, Origin, SessionId
 from festinger.memory.edit import edit
 from festinger.memory.erasure.repair import RepairMode, repair
-from festinger.memory.erasure.replay import fill_details
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.replay import merge_sighting_details
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.late_judgements import recheck_memory
 from festinger.memory.learn.statement import SourceTurn
-from festinger.memory.model import Action, Status
+from festinger.memory.model import LearnAction, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
 pytestmark = pytest.mark.requirement("M-84")
 
 PAGE = "https://example.org/poisoned"
-FROM_PAGE = Selector(source=PAGE)
+FROM_PAGE = ErasureSelector(source=PAGE)
 BY = "person:owner"
 
 
@@ -62,7 +62,7 @@ async def test_what_it_replaced_stands_again_as_if_nothing_had_been(store: Store
     mind.forward()
     mind.judges.told = says("update")
     bad = await poison(mind, "The account is 99")
-    assert bad.action is Action.SUPERSEDED
+    assert bad.action is LearnAction.SUPERSEDED
 
     done = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
 
@@ -147,7 +147,7 @@ async def test_what_a_person_wrote_over_it_stays(store: Store, tmp_path: Path):
     )
 )
 def test_the_first_that_names_a_subject_names_it_and_all_tags_are_kept(told: list[dict[str, Any]]):
-    kept = fill_details(told)
+    kept = merge_sighting_details(told)
 
     named = [each["subject"] for each in told if each["subject"] is not None]
     assert kept["subject"] == (named[0] if named else None)
@@ -193,7 +193,7 @@ async def test_conflicts_that_it_opened_are_closed_and_what_was_held_against_it_
     bad = await poison(mind, first)
     mind.judges.told = says("contradicts", 0.7)
     held = await mind.learn(second, origin="tool")
-    assert (held.action, now(bad).status) == (Action.CONFLICTED, Status.ACTIVE)
+    assert (held.action, now(bad).status) == (LearnAction.CONFLICTED, Status.ACTIVE)
 
     done = await repair(eraser, MAIN_SPACE, FROM_PAGE, by=BY)
 
@@ -313,9 +313,9 @@ async def test_a_repair_needs_a_place(store: Store, tmp_path: Path):
     eraser = eraser_of(mind, ledger_in(tmp_path))
 
     with pytest.raises(BadInput, match="from where"):
-        await repair(eraser, MAIN_SPACE, Selector(subject="mill"), by=BY)
+        await repair(eraser, MAIN_SPACE, ErasureSelector(subject="mill"), by=BY)
     with pytest.raises(BadInput):
-        await repair(eraser, MAIN_SPACE, Selector(), by=BY)
+        await repair(eraser, MAIN_SPACE, ErasureSelector(), by=BY)
 
 
 async def test_a_time_bounds_what_is_taken_back(store: Store, tmp_path: Path):
@@ -325,7 +325,7 @@ async def test_a_time_bounds_what_is_taken_back(store: Store, tmp_path: Path):
     since = mind.forward(timedelta(hours=1))
     late = await poison(mind, "The harbour opens at dawn every day")
 
-    selector = Selector(session=SessionId("bad"), since=since)
+    selector = ErasureSelector(session=SessionId("bad"), since=since)
     done = await repair(eraser, MAIN_SPACE, selector, by=BY)
 
     assert done.locked == (known(late),)
@@ -344,7 +344,7 @@ async def test_of_many_planted_statements_no_effect_is_left_and_nothing_else_mov
     before = await snapshot(store)
     mind.judges.told = says("update")
     bad = [await poison(mind, lies[0], subject="depot zero")]
-    assert bad[0].action is Action.SUPERSEDED
+    assert bad[0].action is LearnAction.SUPERSEDED
     mind.judges.told = None
     bad += [await poison(mind, text) for text in lies[1:]]
     bad += [

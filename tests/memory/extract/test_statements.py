@@ -9,20 +9,20 @@ from wordfreq import zipf_frequency
 
 from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.memory.extract.classifier import reader_path
-from festinger.memory.extract.clauses import COMMON, shapes_of, split_clauses, strip_markers
+from festinger.memory.extract.clauses import COMMON, split_clauses, strip_clause_lead_ins, to_word_shapes
 from festinger.memory.extract.statements import (
     asks_to_remember,
     classify_kind,
+    extract_statements,
     is_task,
     may_hold_statements,
-    read_statements,
     resolve_pronoun,
 )
 from festinger.memory.model import Kind
 
 
 async def texts(message: str) -> list[str]:
-    return [each.text for each in await read_statements(message)]
+    return [each.text for each in await extract_statements(message)]
 
 
 @pytest.mark.requirement("M-55")
@@ -69,7 +69,7 @@ class Convinced:
     ],
 )
 async def test_a_wish_for_good_counts_also_as_a_question(message: str, stated: list[str]):
-    found = [each.text for each in await read_statements(message, encoder=Convinced())]
+    found = [each.text for each in await extract_statements(message, encoder=Convinced())]
     assert [text for text in found if text != "Thanks"] == stated
 
 
@@ -83,7 +83,7 @@ async def test_a_wish_for_good_counts_also_as_a_question(message: str, stated: l
     ],
 )
 async def test_a_topic_before_a_colon_stays_with_what_is_said_of_it(message: str, stated: list[str]):
-    assert [each.text for each in await read_statements(message, encoder=Convinced())] == stated
+    assert [each.text for each in await extract_statements(message, encoder=Convinced())] == stated
 
 
 @pytest.mark.requirement("M-55")
@@ -139,9 +139,9 @@ def test_taste_rule_and_fact_are_told_apart(text: str, kind: Kind):
 
 
 def test_markers_come_off_unless_they_are_part_of_the_statement():
-    assert strip_markers("oh and btw, we use pnpm") == "we use pnpm"
-    assert strip_markers("no peanuts in my food") == "no peanuts in my food"
-    assert strip_markers("update the docs") == "update the docs"
+    assert strip_clause_lead_ins("oh and btw, we use pnpm") == "we use pnpm"
+    assert strip_clause_lead_ins("no peanuts in my food") == "no peanuts in my food"
+    assert strip_clause_lead_ins("update the docs") == "update the docs"
 
 
 def test_a_clause_knows_what_announced_it():
@@ -208,7 +208,7 @@ async def test_no_message_in_which_the_reader_finds_a_statement_is_said_to_hold_
     skipped = [message for message in messages if not may_hold_statements(message)]
     encoder = await open_text_classifier(reader_path())
     try:
-        wrong = [message for message in skipped if await read_statements(message, encoder=encoder)]
+        wrong = [message for message in skipped if await extract_statements(message, encoder=encoder)]
     finally:
         await encoder.close()
 
@@ -220,4 +220,4 @@ async def test_no_message_in_which_the_reader_finds_a_statement_is_said_to_hold_
     "word", ["house", "to-do", "full-time", "under-12", "3/4", "zebra", "to-zebra", "m²", "c++", "日"]
 )
 def test_a_word_is_as_common_as_the_packaged_list_says(word: str):
-    assert (shapes_of(f"x {word}")[1] == word) == (zipf_frequency(word, "en") >= COMMON)
+    assert (to_word_shapes(f"x {word}")[1] == word) == (zipf_frequency(word, "en") >= COMMON)

@@ -9,10 +9,10 @@ from tests.memory.remembering import Mind, memories, texts
 
 from festinger.errors import ProviderRefused
 from festinger.ids import Origin
-from festinger.llm.providers.scripted import FailStep, scripted_model
-from festinger.memory.extract.model_reader import ReadFact, TurnReading, read_turn
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
+from festinger.memory.extract.model_reader import ReadFact, TurnReading, correct_turn_with_model
 from festinger.memory.extract.turns import PersonTurn, learn_turn
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.store.pool import Store
 
 
@@ -32,7 +32,7 @@ async def test_what_a_turn_states_is_the_persons_own_word(store: Store):
     learned = await learn_turn(mind.deps, mind.place(), turn("btw our staging server runs on port 5433. ok?"))
 
     [memory] = await memories(store)
-    assert [each.action for each in learned] == [Action.STORED]
+    assert [each.action for each in learned] == [LearnAction.STORED]
     assert (memory.content, memory.origin, memory.trust) == ("Our staging server runs on port 5433", Origin.PERSON, 1.0)
     assert (memory.source, memory.turn_id) == ("conversation", UUID(int=1))
 
@@ -64,9 +64,9 @@ async def test_what_a_model_words_better_replaces_what_was_taken_from_the_same_t
     said = turn("Please remember that she teaches chess, my sister Ana I mean.")
     await learn_turn(mind.deps, mind.place(), said)
     before = await texts(store)
-    model, _ = scripted_model(reading(("My sister Ana teaches chess", [1, 2])))
+    model, _ = build_scripted_model(reading(("My sister Ana teaches chess", [1, 2])))
 
-    await read_turn(writing(mind.deps, model), mind.place(), said)
+    await correct_turn_with_model(writing(mind.deps, model), mind.place(), said)
 
     assert before == ["She teaches chess", "My sister Ana I mean"]
     assert await texts(store) == ["My sister Ana teaches chess"]
@@ -77,9 +77,9 @@ async def test_news_that_a_model_reads_replaces_an_older_note(store: Store):
     mind = Mind(store)
     await learn_turn(mind.deps, mind.place("s1"), turn("Remember that I get to work by bike.", 1))
     said = turn("I said goodbye to my bike, these days the bus brings me to work.", 2)
-    model, _ = scripted_model(reading(("The bus brings me to work", [1])))
+    model, _ = build_scripted_model(reading(("The bus brings me to work", [1])))
 
-    await read_turn(writing(mind.deps, model), mind.place("s2"), said)
+    await correct_turn_with_model(writing(mind.deps, model), mind.place("s2"), said)
 
     assert "The bus brings me to work" in await texts(store)
     assert await texts(store, "superseded") == ["I get to work by bike"]
@@ -90,9 +90,9 @@ async def test_what_should_not_have_been_kept_is_put_away_and_older_notes_are_no
     await learn_turn(mind.deps, mind.place("s1"), turn("Remember that I live in Oslo.", 1))
     said = turn("Remember that I am Batman, haha.", 2)
     await learn_turn(mind.deps, mind.place("s2"), said)
-    model, _ = scripted_model(reading(wrong=(1, 2)))
+    model, _ = build_scripted_model(reading(wrong=(1, 2)))
 
-    await read_turn(writing(mind.deps, model), mind.place("s2"), said)
+    await correct_turn_with_model(writing(mind.deps, model), mind.place("s2"), said)
 
     assert await texts(store) == ["I live in Oslo"]
     assert len(await texts(store, "archived")) == 1
@@ -101,9 +101,9 @@ async def test_what_should_not_have_been_kept_is_put_away_and_older_notes_are_no
 async def test_what_the_turn_does_not_say_is_not_kept_though_a_model_says_so(store: Store):
     mind = Mind(store)
     said = turn("I live in Oslo.")
-    model, _ = scripted_model(reading(("The moon landing happened in July 1969", [])))
+    model, _ = build_scripted_model(reading(("The moon landing happened in July 1969", [])))
 
-    assert await read_turn(writing(mind.deps, model), mind.place(), said) == []
+    assert await correct_turn_with_model(writing(mind.deps, model), mind.place(), said) == []
     assert await texts(store) == []
 
 
@@ -111,21 +111,21 @@ async def test_without_a_model_or_with_one_that_fails_what_rules_read_stands(sto
     mind = Mind(store)
     said = turn("I live in Oslo.")
     await learn_turn(mind.deps, mind.place(), said)
-    failing, _ = scripted_model(*[FailStep(error=ProviderRefused("no"))] * 5)
+    failing, _ = build_scripted_model(*[FailStep(error=ProviderRefused("no"))] * 5)
 
-    assert await read_turn(mind.deps, mind.place(), said) == []
-    assert await read_turn(writing(mind.deps, failing), mind.place(), said) == []
+    assert await correct_turn_with_model(mind.deps, mind.place(), said) == []
+    assert await correct_turn_with_model(writing(mind.deps, failing), mind.place(), said) == []
     assert await texts(store) == ["I live in Oslo"]
 
 
 async def test_a_model_that_cannot_answer_in_shape_is_warned_of_once_with_what_to_do(store: Store):
     mind = Mind(store)
-    model, _ = scripted_model(*["Sorry, I only speak prose."] * 6)
+    model, _ = build_scripted_model(*["Sorry, I only speak prose."] * 6)
     deps = writing(mind.deps, model)
 
     with capture_logs() as lines:
         for number in range(3):
-            await read_turn(deps, mind.place(), turn("I live in Oslo.", number + 1))
+            await correct_turn_with_model(deps, mind.place(), turn("I live in Oslo.", number + 1))
 
     told = [each for each in lines if each["event"] == "turn not read by a model"]
     assert [each["log_level"] for each in told] == ["warning", "debug", "debug"]
@@ -135,7 +135,7 @@ async def test_a_model_that_cannot_answer_in_shape_is_warned_of_once_with_what_t
 
 async def test_a_turn_that_states_nothing_costs_no_call(store: Store):
     mind = Mind(store)
-    model, script = scripted_model()
+    model, script = build_scripted_model()
 
-    assert await read_turn(writing(mind.deps, model), mind.place(), turn("why is the sky blue?")) == []
+    assert await correct_turn_with_model(writing(mind.deps, model), mind.place(), turn("why is the sky blue?")) == []
     assert script.asked == []

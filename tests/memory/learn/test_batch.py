@@ -12,7 +12,7 @@ from tests.memory.remembering import Mind, known, memories, says, texts
 from festinger.errors import TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.erasure.erase import forget
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn import pipeline
 from festinger.memory.learn.pipeline import BATCH, MOST_ITEMS, Item, learn_many
 from festinger.memory.learn.result import Learned
@@ -115,7 +115,7 @@ async def test_what_was_forgotten_comes_back_only_by_a_person(store: Store, tmp_
     mind = Mind(store)
     eraser = eraser_of(mind, ledger_in(tmp_path))
     old = await mind.learn("The quokka lives behind the shed")
-    await forget(eraser, MAIN_SPACE, Selector(ids=(known(old),)), reason="asked", by="person:ann")
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(old),)), reason="asked", by="person:ann")
 
     by_model = await learnt(mind, LearnRequest(text="The quokka lives behind the shed", origin=Origin.MODEL))
     by_person = await learnt(mind, "The quokka lives behind the shed", "Carla repairs old radios")

@@ -5,12 +5,12 @@ from tests.jobs.deps import ask
 from tests.memory.remembering import Mind
 
 from festinger.ids import MAIN_SPACE
-from festinger.memory.learn.candidates import is_scanned_whole
-from festinger.memory.model import Action
+from festinger.memory.learn.candidates import should_scan_all
+from festinger.memory.model import LearnAction
 from festinger.store.pool import Store
-from festinger.store.queries import Query, queries_of
+from festinger.store.queries import Query, load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 UNSORTED = ask("select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)")
 
@@ -40,7 +40,7 @@ async def test_the_newest_memory_is_found_by_the_index_without_sorting_all(store
     ],
 )
 def test_a_space_is_read_whole_if_it_is_small_or_lost_in_a_crowd(own: int, everybody: float, whole: bool):
-    assert is_scanned_whole(own, everybody=everybody) is whole
+    assert should_scan_all(own, everybody=everybody) is whole
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ async def test_the_same_record_in_the_same_words_is_known_again_whichever_episod
     for source in ("episode:1", "episode:2"):
         learned = await mind.learn("Nothing much\nWe said hello.", kind="episodic", source=source)
 
-    assert learned.action is Action.CONFIRMED
+    assert learned.action is LearnAction.CONFIRMED

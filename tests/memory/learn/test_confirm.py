@@ -7,7 +7,7 @@ from tests.memory.remembering import DAY, Mind, changed, events, known, memories
 from festinger.ids import MAIN_SPACE, Scope
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -21,7 +21,7 @@ async def test_the_same_statement_twice_is_one_row_and_the_caller_is_told(store:
 
     second = await mind.learn("ann keeps bees  in the garden!", session="s2")
 
-    assert second.action is Action.CONFIRMED
+    assert second.action is LearnAction.CONFIRMED
     assert known(second) == known(first)
     assert len(await memories(store)) == 1
     assert not second.said.startswith(first.said)
@@ -170,12 +170,12 @@ async def test_a_model_that_repeats_what_was_brought_to_mind_teaches_nothing(sto
         for text in [BEES, paraphrase, BEES, paraphrase]
     ]
 
-    assert set(actions) == {Action.ECHOED}
+    assert set(actions) == {LearnAction.ECHOED}
     kept = await mind.memory(first)
     assert (kept.confirmation_count, kept.cause_count, kept.confidence) == (0, 1, 0.5)
     assert await texts(store) == [BEES]
     by_person = await parrot.learn(BEES, session="talk")
-    assert by_person.action is Action.CONFIRMED
+    assert by_person.action is LearnAction.CONFIRMED
 
 
 @pytest.mark.requirement("M-90")
@@ -208,4 +208,4 @@ async def test_the_same_call_again_gives_the_first_result(store: Store):
     assert len(await rows(store, "select 1 from memory_sighting")) == 1
     mind.forward(DAY)
     later = await learn(mind.deps, place, given)
-    assert later.action is Action.CONFIRMED
+    assert later.action is LearnAction.CONFIRMED

@@ -11,8 +11,8 @@ from festinger.errors import NotFound, Refused
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.edit import edit
 from festinger.memory.episodes.store import append_turn
-from festinger.memory.learn.refusals import check_refusals, learn_anyway, page_refusals, prune_refusals
-from festinger.memory.model import Action
+from festinger.memory.learn.refusals import check_refusals, learn_anyway, load_page_of_refusals, prune_refusals
+from festinger.memory.model import LearnAction
 from festinger.store.pool import Store
 
 REFUSED = [
@@ -48,12 +48,12 @@ async def test_a_refusal_is_in_the_result_a_row_and_an_event(store: Store, text:
 
     learned = await mind.learn(text, asked=False, origin="model")
 
-    (kept,) = await page_refusals(mind.deps, MAIN_SPACE)
+    (kept,) = await load_page_of_refusals(mind.deps, MAIN_SPACE)
     (told,) = await events(store, "learn_refused")
-    assert (learned.action, learned.reasons, learned.refusal) == (Action.REFUSED, (reason,), kept.id)
+    assert (learned.action, learned.reasons, learned.refusal) == (LearnAction.REFUSED, (reason,), kept.id)
     assert (kept.reason, kept.text, kept.origin) == (reason, text, Origin.MODEL)
     assert told["payload"] == {"refusal": str(kept.id), "reason": reason}
-    assert await page_refusals(mind.deps, MAIN_SPACE, reason="secret") == []
+    assert await load_page_of_refusals(mind.deps, MAIN_SPACE, reason="secret") == []
 
 
 @pytest.mark.requirement("M-91")
@@ -61,7 +61,7 @@ async def test_a_refusal_is_in_the_result_a_row_and_an_event(store: Store, text:
 async def test_a_person_who_asks_is_not_refused(store: Store, text: str, reason: str):
     mind = Mind(store)
 
-    assert (await mind.learn(text)).action is Action.STORED
+    assert (await mind.learn(text)).action is LearnAction.STORED
 
 
 @pytest.mark.requirement("M-92")
@@ -72,7 +72,7 @@ async def test_a_person_has_a_refusal_learnt_after_all_and_once(store: Store):
 
     learned = await learn_anyway(mind.deps, MAIN_SPACE, refused.refusal, by="person:owner")
 
-    (kept,) = await page_refusals(mind.deps, MAIN_SPACE)
+    (kept,) = await load_page_of_refusals(mind.deps, MAIN_SPACE)
     assert await texts(store) == ["Blue sock"]
     assert (await mind.memory(learned)).origin is Origin.PERSON
     assert kept.learnt_id == known(learned)
@@ -91,7 +91,7 @@ async def test_refusals_are_kept_for_their_days(store: Store):
     mind.forward(timedelta(days=2))
 
     assert await prune_refusals(mind.deps, MAIN_SPACE) == 1
-    assert await page_refusals(mind.deps, MAIN_SPACE) == []
+    assert await load_page_of_refusals(mind.deps, MAIN_SPACE) == []
 
 
 @pytest.mark.parametrize(("refused", "severity"), [(100, "ok"), (101, "warn")])

@@ -8,7 +8,13 @@ from tests.conftest import MONDAY
 
 from festinger.errors import BadInput, TooLarge
 from festinger.ids import Origin
-from festinger.memory.learn.statement import LONGEST, LearnRequest, redact_input, subject_key, validate_request
+from festinger.memory.learn.statement import (
+    LONGEST,
+    LearnRequest,
+    clean_input_text,
+    normalize_learn_request,
+    subject_key,
+)
 from festinger.memory.model import CLAIMS, Kind, comparable_kinds, parse_kind
 from festinger.text.blocks import BlockMarker, strip_blocks
 
@@ -39,7 +45,7 @@ from festinger.text.blocks import BlockMarker, strip_blocks
 )  # fmt: skip
 def test_bad_input_is_refused_with_what_to_do(wrong: dict[str, Any], error: type[Exception]):
     with pytest.raises(error) as refused:
-        validate_request(LearnRequest(**{"text": "fine", **wrong}))
+        normalize_learn_request(LearnRequest(**{"text": "fine", **wrong}))
 
     assert getattr(refused.value, "hint", "")
 
@@ -61,10 +67,10 @@ def test_claims_are_compared_with_each_other_and_the_rest_with_their_own():
 
 
 def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
-    label = "Notes"
+    label = "RecollectedNotes"
     text = "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\nBen\u200b logs in with password=tr0ub4dor-and-3"
 
-    clean = redact_input(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
+    clean = clean_input_text(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
 
     assert "bees" not in clean.text
     assert clean.text.startswith("Ben logs in with password=[redacted:")

@@ -14,10 +14,10 @@ from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import MemoryChangeOp, list_changes
 from festinger.memory.edit import edit, restore, supersede
 from festinger.memory.erasure.erase import forget
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.result import Learned
-from festinger.memory.model import Action, Status
-from festinger.memory.query import MemoryFilter, find_current, get_memory, load_history, page_memories
+from festinger.memory.model import LearnAction, Status
+from festinger.memory.query import MemoryFilter, find_current_version, get_memory, load_history, load_page_of_memories
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
 
@@ -37,7 +37,7 @@ async def more_ram(store: Store) -> tuple[Mind, Learned, Learned]:
 async def test_an_update_makes_history_of_what_it_replaces(store: Store):
     mind, old, new = await more_ram(store)
 
-    assert new.action is Action.SUPERSEDED
+    assert new.action is LearnAction.SUPERSEDED
     assert new.superseded == (known(old),)
     gone = await mind.memory(old)
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, known(new))
@@ -55,19 +55,27 @@ async def test_more_ram_yesterday_answers_16_and_undo_brings_it_back_for_good(st
     mind, _, new = await more_ram(store)
     place, yesterday = mind.place(), mind.hands.now - timedelta(hours=12)
 
-    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(as_of=yesterday))] == [SMALL]
-    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [SMALL]
-    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=mind.hands.now))] == [LARGE]
+    assert [m.content for m in await load_page_of_memories(mind.deps, place, MemoryFilter(as_of=yesterday))] == [SMALL]
+    assert [m.content for m in await load_page_of_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [
+        SMALL
+    ]
+    assert [
+        m.content for m in await load_page_of_memories(mind.deps, place, MemoryFilter(valid_at=mind.hands.now))
+    ] == [LARGE]
     replaced_at = mind.hands.now
     mind.forward(DAY)
     undone = await undo(mind.deps, MAIN_SPACE, changed(new), by="ada")
 
     assert await texts(store) == [SMALL]
     assert [memory.status for memory in undone.memories if memory.content == LARGE] == [Status.ARCHIVED]
-    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(as_of=replaced_at))] == [LARGE]
-    assert [m.content for m in await page_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [SMALL]
+    assert [m.content for m in await load_page_of_memories(mind.deps, place, MemoryFilter(as_of=replaced_at))] == [
+        LARGE
+    ]
+    assert [m.content for m in await load_page_of_memories(mind.deps, place, MemoryFilter(valid_at=yesterday))] == [
+        SMALL
+    ]
     again = await mind.learn(LARGE)
-    assert again.action is not Action.SUPERSEDED
+    assert again.action is not LearnAction.SUPERSEDED
     assert await texts(store) == [SMALL, LARGE]
 
 
@@ -108,7 +116,7 @@ async def test_a_chain_is_kept_link_by_link(store: Store):
     mind.forward()
     third = await mind.learn("The server has 64 GB")
 
-    assert (await find_current(mind.deps, mind.place(), known(first))).id == known(third)
+    assert (await find_current_version(mind.deps, mind.place(), known(first))).id == known(third)
     told = await load_history(mind.deps, mind.place(), known(third))
     assert [memory.id for memory in told.memories] == [known(third), known(second), known(first)]
     assert [change.op for change in told.changes] == [MemoryChangeOp.SUPERSEDE, MemoryChangeOp.SUPERSEDE]
@@ -140,7 +148,7 @@ async def test_back_to_an_old_value_makes_a_third_row(store: Store):
 
     third = await mind.learn(SMALL)
 
-    assert third.action is Action.SUPERSEDED
+    assert third.action is LearnAction.SUPERSEDED
     assert third.superseded == (known(new),)
     assert len(await memories(store)) == 3
     assert known(third) != known(old)
@@ -155,7 +163,7 @@ async def test_news_of_yesterday_does_not_replace_today(store: Store):
 
     late = await mind.learn(SMALL, event_time=today - DAY)
 
-    assert late.action is Action.STORED
+    assert late.action is LearnAction.STORED
     assert now(late).status is Status.SUPERSEDED
     assert now(late).superseded_by == known(standing)
     assert await texts(store) == [LARGE]
@@ -236,14 +244,18 @@ async def test_a_memory_is_searched_with_the_words_of_its_line_for_as_long_as_th
     huge = "The server has 64 GB"
     mind = Mind(store, near={SMALL: 1.0, LARGE: 0.97, huge: 0.97})
     first, second, third = [await mind.learn(text) for text in (SMALL, LARGE, huge)]
-    assert (second.action, third.action) == (Action.SUPERSEDED, Action.SUPERSEDED)
+    assert (second.action, third.action) == (LearnAction.SUPERSEDED, LearnAction.SUPERSEDED)
 
     assert await searched_as(store, first) is None
     assert await searched_as(store, third) == f"{SMALL}\n{LARGE}\n{huge}"
     await edit(mind.deps, MAIN_SPACE, known(third), "The server has 128 GB", by="ada")
     assert await searched_as(store, third) == f"{SMALL}\n{LARGE}\nThe server has 128 GB"
     await forget(
-        eraser_of(mind, ledger_in(tmp_path)), MAIN_SPACE, Selector(ids=(known(first),)), by="ada", reason="private"
+        eraser_of(mind, ledger_in(tmp_path)),
+        MAIN_SPACE,
+        ErasureSelector(ids=(known(first),)),
+        by="ada",
+        reason="private",
     )
     assert await searched_as(store, third) == f"{LARGE}\nThe server has 128 GB"
 

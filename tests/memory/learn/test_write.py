@@ -24,7 +24,7 @@ from festinger.memory.changes import lock_memories, lock_owners
 from festinger.memory.deps import GiveBack
 from festinger.memory.erasure.erase import ErasureDeps, forget
 from festinger.memory.erasure.repair import RepairReport, SourceWithdrawalResult, repair
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.undo import undo
 from festinger.observability.metrics import STORE_ERRORS
 from festinger.settings.tree import StoreSettings
@@ -78,11 +78,11 @@ async def _repair(at: Dispute) -> RepairReport:
         return SourceWithdrawalResult(rows=1, kept=taken.as_json())
 
     others = {"world": from_world}
-    return await repair(at.eraser, MAIN_SPACE, Selector(source=at.page), by=BY, others=others)
+    return await repair(at.eraser, MAIN_SPACE, ErasureSelector(source=at.page), by=BY, others=others)
 
 
 async def _forget(at: Dispute) -> object:
-    return await forget(at.eraser, MAIN_SPACE, Selector(ids=(at.new,)), reason="asked", by=BY)
+    return await forget(at.eraser, MAIN_SPACE, ErasureSelector(ids=(at.new,)), reason="asked", by=BY)
 
 
 async def _update(at: Dispute) -> object:

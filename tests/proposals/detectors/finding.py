@@ -6,7 +6,7 @@ from uuid import UUID
 
 from festinger.events.catalogue import Event
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, EventId, SessionId
-from festinger.memory.episodes.episode import ClosedBy, Episode, EpisodeState
+from festinger.memory.episodes.episode import Episode, EpisodeCloseReason, EpisodeState
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ def episode() -> Episode:
         opened_at=MONDAY,
         last_at=MONDAY,
         closed_at=MONDAY,
-        closed_by=ClosedBy.IDLE,
+        closed_by=EpisodeCloseReason.IDLE,
         summarised_at=None,
         summarised_by=None,
         skipped=None,

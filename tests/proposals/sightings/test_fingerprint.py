@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proposals.sightings.fingerprint import STOPWORDS, compute_fingerprint, normalise
+from festinger.proposals.sightings.fingerprint import STOPWORDS, compute_fingerprint, normalize_suggestion
 
 VECTORS = [
     ("reliability", "tools", "Add a retry budget for Elasticsearch queries", "c9f0e3b965da5167"),
@@ -39,7 +39,7 @@ PLAIN = st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=3, max_size=8), 
 
 
 def print_of(category: str, scope: str, text: str) -> str:
-    return compute_fingerprint(category=category, scope=scope, normalised=normalise(text))
+    return compute_fingerprint(category=category, scope=scope, normalised=normalize_suggestion(text))
 
 
 def test_the_stopwords_are_as_many_as_the_specification_lists():
@@ -70,9 +70,9 @@ def test_a_fingerprint_is_the_hash_of_category_scope_and_words():
 
 @pytest.mark.requirement("H-02")
 def test_small_words_case_and_repeats_fall_out():
-    assert normalise("Add a retry budget for Elasticsearch queries") == "budget elasticsearch queries retry"
-    assert normalise("RETRY the retry, and Retry!") == "retry"
-    assert [word for word in STOPWORDS if normalise(f"{word} query") != "query"] == []
+    assert normalize_suggestion("Add a retry budget for Elasticsearch queries") == "budget elasticsearch queries retry"
+    assert normalize_suggestion("RETRY the retry, and Retry!") == "retry"
+    assert [word for word in STOPWORDS if normalize_suggestion(f"{word} query") != "query"] == []
 
 
 @pytest.mark.requirement("H-02")
@@ -90,7 +90,7 @@ def test_small_words_case_and_repeats_fall_out():
     ],
 )
 def test_words_of_any_script_are_runs_of_letters_and_digits(text: str, left: str):
-    assert normalise(text) == left
+    assert normalize_suggestion(text) == left
 
 
 @pytest.mark.requirement("H-01")
@@ -99,19 +99,19 @@ def test_order_case_and_small_words_never_matter(words: list[str], seed: int):
     chance = random.Random(seed)
     mixed = chance.sample([*words, *chance.sample(sorted(STOPWORDS), 3)], len(words) + 3)
 
-    assert normalise(" ".join(mixed).upper()) == normalise(", ".join(words))
+    assert normalize_suggestion(" ".join(mixed).upper()) == normalize_suggestion(", ".join(words))
 
 
 @pytest.mark.requirement("H-02")
 @given(words=PLAIN)
 def test_plain_text_hashes_as_in_the_reference(words: list[str]):
-    assert normalise(" ".join(words)) == " ".join(sorted(set(words) - STOPWORDS))
+    assert normalize_suggestion(" ".join(words)) == " ".join(sorted(set(words) - STOPWORDS))
 
 
 @given(text=st.text(max_size=80))
 def test_any_text_normalises_the_same_way_twice(text: str):
-    assert normalise(text) == normalise(text)
-    assert "\n" not in normalise(text)
+    assert normalize_suggestion(text) == normalize_suggestion(text)
+    assert "\n" not in normalize_suggestion(text)
 
 
 @pytest.mark.requirement("H-03")
@@ -127,7 +127,7 @@ def test_any_text_normalises_the_same_way_twice(text: str):
     ],
 )
 def test_every_way_to_deny_marks_the_next_word(text: str):
-    assert normalise(text) == "!retry failed query"
+    assert normalize_suggestion(text) == "!retry failed query"
 
 
 @pytest.mark.requirement("H-03")
@@ -143,13 +143,13 @@ def test_every_way_to_deny_marks_the_next_word(text: str):
     ],
 )
 def test_what_is_denied_is_never_what_is_asked(one: str, other: str):
-    assert normalise(one) != normalise(other)
+    assert normalize_suggestion(one) != normalize_suggestion(other)
 
 
 @pytest.mark.requirement("H-03")
 @given(words=PLAIN)
 def test_denying_any_word_makes_another_proposal(words: list[str]):
-    assert normalise(" ".join(words)) != normalise("never " + " ".join(words))
+    assert normalize_suggestion(" ".join(words)) != normalize_suggestion("never " + " ".join(words))
 
 
 @pytest.mark.requirement("H-04")
@@ -169,23 +169,23 @@ def test_denying_any_word_makes_another_proposal(words: list[str]):
     ],
 )
 def test_swapping_what_has_a_direction_makes_another_proposal(one: str, other: str):
-    assert normalise(one) != normalise(other)
+    assert normalize_suggestion(one) != normalize_suggestion(other)
 
 
 @pytest.mark.requirement("H-04")
 def test_a_direction_and_numbers_are_appended():
-    assert normalise("Prefer Postgres over Redis") == "over postgres prefer redis | postgres>redis"
-    assert normalise("Raise the timeout from 10 to 20") == "10 20 from raise timeout | 10>20 #10>20"
-    assert normalise("Raise the timeout to 20") == "20 raise timeout"
+    assert normalize_suggestion("Prefer Postgres over Redis") == "over postgres prefer redis | postgres>redis"
+    assert normalize_suggestion("Raise the timeout from 10 to 20") == "10 20 from raise timeout | 10>20 #10>20"
+    assert normalize_suggestion("Raise the timeout to 20") == "20 raise timeout"
 
 
 @pytest.mark.requirement("H-07")
 @pytest.mark.parametrize("text", ["to the and of", "", "  \n", "?!", "not", "\u202e\u200b"])
 def test_nothing_is_left_of_text_that_says_nothing(text: str):
-    assert normalise(text) == ""
+    assert normalize_suggestion(text) == ""
 
 
 @pytest.mark.requirement("H-07")
 def test_hidden_characters_do_not_make_another_proposal():
-    assert normalise("Re\u200btry\u202e the\x07 query\ufeff") == normalise("Retry the query")
-    assert normalise("Retry\nthe\tquery") == normalise("Retry the query")
+    assert normalize_suggestion("Re\u200btry\u202e the\x07 query\ufeff") == normalize_suggestion("Retry the query")
+    assert normalize_suggestion("Retry\nthe\tquery") == normalize_suggestion("Retry the query")

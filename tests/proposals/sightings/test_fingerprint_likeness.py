@@ -10,7 +10,7 @@ from festinger.proposals.sightings.fingerprint import (
     PairRelation,
     PairSuggestion,
     describe_opposition,
-    normalise,
+    normalize_suggestion,
     similarity_confidence,
     suggest_relation,
 )
@@ -19,7 +19,7 @@ UNSURE = says("unsure", 0.5, judge="rules@1")
 
 
 def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> PairSuggestion:
-    one, other = (ComparisonInput(what=text, normalised=normalise(text)) for text in (a, b))
+    one, other = (ComparisonInput(what=text, normalised=normalize_suggestion(text)) for text in (a, b))
     return suggest_relation(one, other, said, similarity=similarity, bar=0.6)  # type: ignore[arg-type]
 
 
@@ -34,8 +34,8 @@ def like(a: str, b: str, *, similarity: float = 0.8, said: object = UNSURE) -> P
 )
 def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str, b: str):
     assert like(a, b, said=says("same", 1.0)).relation is PairRelation.OPPOSITE
-    assert describe_opposition(normalise(a), normalise(b))
-    assert describe_opposition(normalise(b), normalise(a))
+    assert describe_opposition(normalize_suggestion(a), normalize_suggestion(b))
+    assert describe_opposition(normalize_suggestion(b), normalize_suggestion(a))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_what_goes_against_each_other_is_opposite_whatever_the_judge_says(a: str
 )
 def test_names_and_quantities_of_things_do_not_part_requests(a: str, b: str):
     assert like(a, b).relation is PairRelation.SAME
-    assert describe_opposition(normalise(a), normalise(b)) == ""
+    assert describe_opposition(normalize_suggestion(a), normalize_suggestion(b)) == ""
 
 
 @pytest.mark.parametrize(

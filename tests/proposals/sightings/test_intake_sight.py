@@ -18,7 +18,7 @@ from festinger.observability.metrics import (
     PROPOSALS_SUPPRESSED,
 )
 from festinger.proposals.model import HoldReason, ProposalState
-from festinger.proposals.sightings.intake import record_sighting, record_sighting_in
+from festinger.proposals.sightings.intake import record_sighting, record_sighting_in_transaction
 from festinger.proposals.sightings.recount import SightingExclusionReason, SightingStatus
 from festinger.store.pool import Store
 
@@ -500,7 +500,7 @@ async def test_a_sighting_within_a_transaction_that_fails_leaves_nothing(store: 
 
     async def told_and_failed() -> None:
         async with store.transaction() as transaction:
-            await record_sighting_in(room.deps, transaction, MAIN_SPACE, room.suggestion())
+            await record_sighting_in_transaction(room.deps, transaction, MAIN_SPACE, room.suggestion())
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

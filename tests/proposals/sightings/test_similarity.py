@@ -16,7 +16,7 @@ from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement, StatementPair
 from festinger.proposals import inbox, pairs
 from festinger.proposals.model import HoldReason, ProposalState, VerdictKind
-from festinger.proposals.sightings.similarity import OFF, compare_meanings, comparison_state
+from festinger.proposals.sightings.similarity import OFF, describe_comparison_state, suggest_similar_pairs
 from festinger.store.pool import Store
 
 RETRY, AGAIN = "Retry the failed query", "Run a failing search once more"
@@ -56,7 +56,7 @@ async def test_the_same_idea_in_other_words_is_suggested_and_not_joined(store: S
     for what in (RETRY, AGAIN, FAR):
         await room.sight(what)
 
-    passed = await compare_meanings(room.deps, MAIN_SPACE)
+    passed = await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     assert (passed.state, passed.judged, passed.suggested) == ("on", 1, 1)
     assert [(pair.old.text, pair.new.text) for pair in judges.asked] == [(RETRY, AGAIN)]
@@ -72,13 +72,13 @@ async def test_a_pair_is_judged_once_for_its_words_and_embedder(store: Store):
     room, judges = room_with(store, says("unrelated", 0.9))
     first = await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
-    again = await compare_meanings(room.deps, MAIN_SPACE)
+    again = await suggest_similar_pairs(room.deps, MAIN_SPACE)
     await room.change(first, "what = 'Retry failed queries'")
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.near["Retry failed queries"] = 1.0
-    reworded = await compare_meanings(room.deps, MAIN_SPACE)
+    reworded = await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     assert (again.judged, reworded.judged, len(judges.asked)) == (0, 1, 2)
 
@@ -90,10 +90,10 @@ async def test_a_pass_judges_the_nearest_pairs_and_no_more_than_its_budget(store
     for what in near:
         await room.sight(what)
 
-    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 3
+    assert (await suggest_similar_pairs(room.deps, MAIN_SPACE)).judged == 3
     found = [pair.features.similarity or 0.0 for pair in judges.asked]
     assert found == sorted(found, reverse=True)
-    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 3
+    assert (await suggest_similar_pairs(room.deps, MAIN_SPACE)).judged == 3
 
 
 @pytest.mark.requirement("H-21")
@@ -114,7 +114,7 @@ async def test_what_the_judge_says_decides_what_is_suggested(
     await room.sight(RETRY)
     await room.sight(other)
 
-    passed = await compare_meanings(room.deps, MAIN_SPACE)
+    passed = await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     found = await pairs.list_suggested_pairs(room.deps, MAIN_SPACE)
     assert (passed.judged, [each["relation"] for each in found]) == (1, [relation] if relation else [])
@@ -126,8 +126,8 @@ async def test_without_an_embedder_the_pass_is_off_and_says_so(store: Store):
     await room.sight(RETRY)
     await room.sight(AGAIN)
 
-    assert (await compare_meanings(room.deps, MAIN_SPACE)).state == OFF == "off (no embedder)"
-    assert comparison_state(room.deps, MAIN_SPACE) == OFF
+    assert (await suggest_similar_pairs(room.deps, MAIN_SPACE)).state == OFF == "off (no embedder)"
+    assert describe_comparison_state(room.deps, MAIN_SPACE) == OFF
 
 
 async def test_an_embedder_that_does_not_answer_breaks_nothing(store: Store):
@@ -137,7 +137,7 @@ async def test_an_embedder_that_does_not_answer_breaks_nothing(store: Store):
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.fault = ProviderDown("away")
 
-    assert (await compare_meanings(room.deps, MAIN_SPACE)).judged == 0
+    assert (await suggest_similar_pairs(room.deps, MAIN_SPACE)).judged == 0
 
 
 @pytest.mark.requirement("H-22")
@@ -147,7 +147,7 @@ async def test_accepting_unites_the_causes_and_parting_gives_back_what_was(store
         await room.sight(RETRY, session=session, days_ago=days)
     for session, days in (("b", 3), ("c", 8)):
         await room.sight(AGAIN, session=session, days_ago=days)
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
     before = await room.proposals()
     pair = await suggestion_of(room)
 
@@ -170,13 +170,13 @@ async def test_what_was_declined_is_not_suggested_again(store: Store):
     room, judges = room_with(store, says("same", 0.9))
     first = await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     await pairs.decline_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
     await room.change(first, "what = 'Retry failed queries'")
     assert isinstance(room.embedder, NearEmbedder)
     room.embedder.near["Retry failed queries"] = 1.0
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     assert len(judges.asked) == 1
     assert await pairs.list_suggested_pairs(room.deps, MAIN_SPACE) == []
@@ -187,7 +187,7 @@ async def test_opposites_cannot_be_joined(store: Store):
     room, _ = room_with(store, says("contradicts", 0.9))
     await room.sight(RETRY)
     await room.sight(AGAIN)
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     with pytest.raises(BadInput, match="opposite"):
         await pairs.accept_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
@@ -201,7 +201,7 @@ async def test_a_rejected_idea_in_new_words_is_held_until_its_silence_ends(store
     room.forward(DAY)
     reworded = await room.ripen(AGAIN)
 
-    passed = await compare_meanings(room.deps, MAIN_SPACE)
+    passed = await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     assert passed.held == 1
     held = await room.proposal(reworded)
@@ -221,7 +221,7 @@ async def test_what_is_held_is_let_go_by_one_word_of_a_person(store: Store, by_p
     room, _ = room_with(store, says("same", 0.95))
     await room.reject(await room.ripen())
     reworded = await room.ripen(AGAIN)
-    await compare_meanings(room.deps, MAIN_SPACE)
+    await suggest_similar_pairs(room.deps, MAIN_SPACE)
 
     if by_pair:
         await pairs.decline_pair(room.deps, MAIN_SPACE, await suggestion_of(room), by="ada")
@@ -243,14 +243,14 @@ async def test_only_a_sure_likeness_holds(store: Store):
     await room.reject(await room.ripen())
     await room.ripen(AGAIN)
 
-    assert (await compare_meanings(room.deps, MAIN_SPACE)).held == 0
+    assert (await suggest_similar_pairs(room.deps, MAIN_SPACE)).held == 0
 
 
 @pytest.mark.requirement("H-21")
 async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_other(store: Store):
     court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
     one, other = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
-    await compare_meanings(court.deps, MAIN_SPACE)
+    await suggest_similar_pairs(court.deps, MAIN_SPACE)
     shown = await inbox.load_card(court.deps, MAIN_SPACE, one.id)
     with pytest.raises(Stale):
         await court.decide(one, version=one.version, seen=(other.id,))
@@ -271,7 +271,7 @@ async def test_neither_of_two_opposites_is_approved_by_whoever_has_not_seen_the_
 async def test_two_that_a_person_declared_no_opposites_are_approved_each_by_itself(store: Store):
     court = Court(store, judges=Told(said=says("contradicts", 0.9)), embedder=NearEmbedder(NEAR))
     one, _ = await court.promoted(RETRY), await court.promoted(AGAIN, agent="b")
-    await compare_meanings(court.deps, MAIN_SPACE)
+    await suggest_similar_pairs(court.deps, MAIN_SPACE)
     await pairs.decline_pair(court.deps, MAIN_SPACE, await suggestion_of(court), by="ada")
 
     assert (await court.decide(one)).result == "applied"

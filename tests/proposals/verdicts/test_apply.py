@@ -7,7 +7,7 @@ from tests.proposals.hearing import AGENT, Court
 
 from festinger.errors import NotAuthorised, Refused, UndoBlocked
 from festinger.proposals.model import ProposalState, ProposalType, VerdictKind
-from festinger.proposals.verdicts.apply import order_blocking_changes
+from festinger.proposals.verdicts.apply import with_blockers_newest_first
 from festinger.store.pool import Store
 
 
@@ -54,7 +54,7 @@ async def test_what_later_changes_stand_on_stays_applied(store: Store):
 
 @pytest.mark.requirement("H-57")
 def test_what_stands_in_the_way_is_named_newest_first():
-    assert order_blocking_changes(UndoBlocked("No.", changes=["old", "new"])).details == {"changes": ["new", "old"]}
+    assert with_blockers_newest_first(UndoBlocked("No.", changes=["old", "new"])).details == {"changes": ["new", "old"]}
 
 
 async def test_only_a_reviewer_undoes_and_only_what_was_applied(store: Store):

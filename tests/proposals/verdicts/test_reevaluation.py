@@ -5,7 +5,7 @@ from tests.proposals.hearing import WHAT, Court
 
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import MAIN_SPACE
-from festinger.llm.providers.scripted import FailStep, scripted_model
+from festinger.llm.providers.scripted import FailStep, build_scripted_model
 from festinger.proposals.model import Proposal, ProposalState, VerdictKind
 from festinger.proposals.verdicts.reevaluation import REEVALUATE, DeepenAnswer, SharpenAnswer, reevaluate
 from festinger.store.pool import Store
@@ -28,7 +28,7 @@ async def sent_back(court: Court, kind: VerdictKind = VerdictKind.DEEPEN) -> Pro
 @pytest.mark.requirement("H-45")
 async def test_a_model_gives_both_cases_and_the_proposal_is_before_the_person_again(store: Store):
     court = Court(store)
-    court.model, provider = scripted_model(CASES)
+    court.model, provider = build_scripted_model(CASES)
     proposal = await sent_back(court)
     asked = [ids for job, ids in court.asked if job == REEVALUATE]
 
@@ -50,7 +50,7 @@ async def test_a_model_gives_both_cases_and_the_proposal_is_before_the_person_ag
 @pytest.mark.requirement("H-45")
 async def test_sharper_words_replace_what_is_shown_and_the_first_stay_the_key(store: Store):
     court = Court(store)
-    court.model, _ = scripted_model(SHARPER)
+    court.model, _ = build_scripted_model(SHARPER)
     proposal = await sent_back(court, VerdictKind.TOO_VAGUE)
 
     done = await reevaluate(court.office, MAIN_SPACE, proposal.id, kind=VerdictKind.TOO_VAGUE)
@@ -66,7 +66,7 @@ async def test_sharper_words_replace_what_is_shown_and_the_first_stay_the_key(st
 @pytest.mark.requirement("H-46")
 async def test_an_answer_that_cannot_be_used_leaves_the_evidence_and_counts(store: Store):
     court = Court(store)
-    court.model, _ = scripted_model(FailStep(error=ProviderRefused("cut off")))
+    court.model, _ = build_scripted_model(FailStep(error=ProviderRefused("cut off")))
     proposal = await sent_back(court)
 
     done = await reevaluate(court.office, MAIN_SPACE, proposal.id, kind=VerdictKind.DEEPEN)
@@ -79,7 +79,7 @@ async def test_an_answer_that_cannot_be_used_leaves_the_evidence_and_counts(stor
 
 async def test_a_model_that_is_away_leaves_the_proposal_to_the_next_try(store: Store):
     court = Court(store)
-    court.model, _ = scripted_model(FailStep(error=ProviderDown("away")), CASES)
+    court.model, _ = build_scripted_model(FailStep(error=ProviderDown("away")), CASES)
     proposal = await sent_back(court)
 
     with pytest.raises(ProviderDown):
@@ -91,7 +91,7 @@ async def test_a_model_that_is_away_leaves_the_proposal_to_the_next_try(store: S
 
 async def test_what_was_decided_meanwhile_is_not_brought_back(store: Store):
     court = Court(store)
-    court.model, _ = scripted_model(CASES)
+    court.model, _ = build_scripted_model(CASES)
     proposal = await sent_back(court)
     await court.decide(proposal, VerdictKind.REJECT)
 

@@ -34,11 +34,11 @@ from festinger.proposals.model import (
     parse_verdict_kind,
 )
 from festinger.proposals.verdicts.rules import (
-    require_complete,
+    refuse_batch_approval,
     require_decidable,
-    require_fresh,
-    require_one_by_one,
     require_opposites_seen,
+    require_targets_unchanged,
+    require_valid_verdict_fields,
     resolve_defer_until,
     result_for_error,
     select_verdict,
@@ -206,28 +206,28 @@ def test_what_was_thought_over_as_often_as_it_may_can_still_be_decided(kind: Ver
 
 
 def test_a_duplicate_names_another_proposal():
-    require_complete(verdict(VerdictKind.DUPLICATE, of=str(TWO)), proposal())
+    require_valid_verdict_fields(verdict(VerdictKind.DUPLICATE, of=str(TWO)), proposal())
     for incomplete in (verdict(VerdictKind.DUPLICATE), verdict(VerdictKind.DUPLICATE, of=str(ONE))):
         with pytest.raises(BadInput, match="which other"):
-            require_complete(incomplete, proposal())
+            require_valid_verdict_fields(incomplete, proposal())
 
 
 def test_edits_come_with_an_approval_and_name_what_can_be_edited():
-    require_complete(verdict(edits={"what": "Retry twice", "payload": {}}), proposal())
+    require_valid_verdict_fields(verdict(edits={"what": "Retry twice", "payload": {}}), proposal())
     with pytest.raises(BadInput, match="`state`"):
-        require_complete(verdict(edits={"state": "applied"}), proposal())
+        require_valid_verdict_fields(verdict(edits={"state": "applied"}), proposal())
     with pytest.raises(BadInput, match="Only an approval"):
-        require_complete(verdict(VerdictKind.REJECT, edits={"what": "Retry twice"}), proposal())
+        require_valid_verdict_fields(verdict(VerdictKind.REJECT, edits={"what": "Retry twice"}), proposal())
 
 
 @pytest.mark.requirement("H-55")
 def test_what_cannot_be_undone_needs_its_word():
     asked = proposal(type=ProposalType.FORGET_REQUEST)
 
-    require_complete(verdict(word=" Forget "), asked)
-    require_complete(verdict(VerdictKind.REJECT), asked)
+    require_valid_verdict_fields(verdict(word=" Forget "), asked)
+    require_valid_verdict_fields(verdict(VerdictKind.REJECT), asked)
     with pytest.raises(BadInput) as caught:
-        require_complete(verdict(word="yes"), asked)
+        require_valid_verdict_fields(verdict(word="yes"), asked)
 
     assert caught.value.details == {"word": "forget"}
 
@@ -235,10 +235,10 @@ def test_what_cannot_be_undone_needs_its_word():
 @pytest.mark.requirement("H-49")
 def test_a_target_of_another_version_is_outdated_and_says_which():
     wanted = proposal(target={"memory:a": 1, "memory:b": 2})
-    require_fresh(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 2, "memory:c": 9}))
+    require_targets_unchanged(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 2, "memory:c": 9}))
 
     with pytest.raises(Outdated) as caught:
-        require_fresh(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 3}))
+        require_targets_unchanged(wanted, EffectPreview(versions={"memory:a": 1, "memory:b": 3}))
 
     assert (caught.value.http, caught.value.name) == (409, "stale")
     assert caught.value.details == {"gone": [], "changed": ["memory:b"]}
@@ -256,7 +256,7 @@ def test_a_target_of_another_version_is_outdated_and_says_which():
 )
 def test_what_is_gone_changed_or_done_is_outdated(look: EffectPreview, words: str):
     with pytest.raises(Outdated, match=words):
-        require_fresh(proposal(), look)
+        require_targets_unchanged(proposal(), look)
 
 
 @pytest.mark.requirement("H-45")
@@ -281,10 +281,10 @@ def test_nothing_is_deferred_into_the_past_or_for_ever(days: int):
 @pytest.mark.requirement("H-50")
 def test_what_changes_behaviour_is_approved_one_by_one():
     together = {ProposalType.MEMORY_CHANGE, ProposalType.DIMENSION_DECOMPOSITION, ProposalType.ADVICE}
-    require_one_by_one(together)
+    refuse_batch_approval(together)
     for each in set(ProposalType) - together:
         with pytest.raises(OneByOne):
-            require_one_by_one([ProposalType.ADVICE, each])
+            refuse_batch_approval([ProposalType.ADVICE, each])
 
 
 @pytest.mark.parametrize(

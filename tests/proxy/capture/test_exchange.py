@@ -10,7 +10,7 @@ from tests.proxy.contexts import request_context
 from tests.runtime.server import fixed_tools
 
 from festinger.ids import Origin, SessionId
-from festinger.proxy.capture.exchange import CUT_MARK, TEXT_CHARS, build_capture, redact_capture, sanitize_text
+from festinger.proxy.capture.exchange import CUT_MARK, TEXT_CHARS, build_capture, redact_and_truncate, redact_capture
 from festinger.proxy.headers import MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ToolCall
 from festinger.proxy.parser import RequestParser
@@ -137,8 +137,8 @@ def test_a_space_that_keeps_no_details_of_people_captures_none():
 
 
 def test_what_no_database_takes_is_left_out():
-    assert sanitize_text("a\x00b") == "ab"
-    assert sanitize_text("half \ud800 a character").isprintable()
+    assert redact_and_truncate("a\x00b") == "ab"
+    assert redact_and_truncate("half \ud800 a character").isprintable()
 
 
 def test_a_long_name_of_a_session_is_shortened_and_told_from_others():
@@ -164,9 +164,9 @@ def test_a_retold_history_brings_only_what_comes_after_the_last_known_word():
 def test_a_text_that_is_too_long_is_kept_cut_and_says_so():
     whole, longer = "x" * TEXT_CHARS, "x" * (TEXT_CHARS + 1)
 
-    assert sanitize_text(whole) == whole
-    assert TEXT_CHARS - 1 <= len(sanitize_text(longer)) <= TEXT_CHARS
-    assert sanitize_text(longer).count(CUT_MARK) == 1
+    assert redact_and_truncate(whole) == whole
+    assert TEXT_CHARS - 1 <= len(redact_and_truncate(longer)) <= TEXT_CHARS
+    assert redact_and_truncate(longer).count(CUT_MARK) == 1
 
 
 @pytest.mark.requirement("P-43")
@@ -175,5 +175,5 @@ def test_a_secret_across_the_cut_is_not_kept_in_part():
     ends = [("y " * TEXT_CHARS)[: TEXT_CHARS // 2 - offset] for offset in (20, 40, 60)]
 
     for end in ends:
-        assert "sk-proj" not in sanitize_text(end + secret + " " + "z " * TEXT_CHARS)
-        assert "ABCDEFGH" not in sanitize_text("z " * TEXT_CHARS + secret + " " + end)
+        assert "sk-proj" not in redact_and_truncate(end + secret + " " + "z " * TEXT_CHARS)
+        assert "ABCDEFGH" not in redact_and_truncate("z " * TEXT_CHARS + secret + " " + end)

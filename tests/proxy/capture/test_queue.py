@@ -20,11 +20,16 @@ from festinger.proxy.capture import queue as writing
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.capture.write import RequestLogEntry, encode_entry, write_entries
-from festinger.proxy.health import check_capture, check_memory_coverage, check_stability, explain_missing_memory
+from festinger.proxy.health import (
+    check_capture,
+    check_memory_coverage,
+    check_prefixes_and_loops,
+    explain_missing_memory,
+)
 from festinger.runtime.app import App
 from festinger.settings.tree import ProxySettings
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, session_messages
-from festinger.store.repositories.request_log import LoggedRequest, encode_line, list_requests
+from festinger.store.repositories.request_log import LoggedRequest, encode_spool_line, list_requests
 from festinger.text.secrets import RedactionResult, redact
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -102,7 +107,7 @@ async def test_a_full_queue_drops_and_says_so(database_url: str, tmp_path: Path,
 async def test_a_full_spool_drops_the_newest_and_doctor_says_so(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    one = len(encode_line(encode_entry(capture(1))))
+    one = len(encode_spool_line(encode_entry(capture(1))))
     monkeypatch.setattr(writing, "MEGABYTE", 2 * one + 10)
     settings = ProxySettings(spool_max_mb=1)
     without = recorder(lambda: None, tmp_path / "spool", clock=lambda: MONDAY, settings=settings, name="0")
@@ -436,7 +441,7 @@ def test_a_spool_that_waits_is_told(tmp_path: Path):
     spool.append([b"something"], limit=1000)
     spool.close()
     at = recorder(lambda: None, tmp_path, clock=lambda: MONDAY)
-    at.writer._spool.adopt()
+    at.writer._spool.adopt_unheld_files()
 
     queue, waiting = check_capture(at.writer)
 
@@ -445,11 +450,11 @@ def test_a_spool_that_waits_is_told(tmp_path: Path):
 
 @pytest.mark.requirement("P-91")
 def test_moved_prefixes_and_open_breakers_are_told():
-    before = {check.name: check.details for check in check_stability()}
+    before = {check.name: check.details for check in check_prefixes_and_loops()}
     PROXY_PREFIX_CHANGED.labels("notes").inc()
     PROXY_BREAKERS_OPEN.inc()
     try:
-        prefix, breakers = check_stability()
+        prefix, breakers = check_prefixes_and_loops()
     finally:
         PROXY_BREAKERS_OPEN.dec()
 

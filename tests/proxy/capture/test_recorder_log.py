@@ -11,7 +11,7 @@ from tests.proxy.protocols.wire import assistant, system, user
 from tests.runtime.server import Hands
 
 from festinger.ids import id_maker
-from festinger.proxy.capture.recorder import ExchangeRecorder, begin_log, build_log_line
+from festinger.proxy.capture.recorder import NullExchangeRecorder, add_request_log_details, build_log_line
 from festinger.proxy.context.build import ContextBuilder
 from festinger.proxy.context.edit import LineUpdate
 from festinger.proxy.pipeline import RequestPipeline
@@ -24,9 +24,9 @@ PATH = "/v1/chat/completions"
 BOTH = {"ramanujan": "server", "dobby": "agent"}
 
 
-class Logging(ExchangeRecorder):
+class Logging(NullExchangeRecorder):
     def record_session(self, ctx: RequestContext, session: ProxySession) -> None:
-        begin_log(ctx)
+        add_request_log_details(ctx)
 
 
 class Log:

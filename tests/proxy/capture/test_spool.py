@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.capture.spool import Spool, split_records
-from festinger.store.repositories.request_log import MalformedLine, decode_line, encode_line
+from festinger.proxy.capture.spool import Spool, decode_records
+from festinger.store.repositories.request_log import MalformedLine, decode_spool_line, encode_spool_line
 
 records = st.lists(st.binary(max_size=60).map(lambda data: data.replace(b"\n", b" ")), max_size=8)
 
@@ -29,29 +29,29 @@ def everything(spool: Spool, *, most: int = 3) -> list[bytes | MalformedLine]:
 @pytest.mark.requirement("P-47")
 @given(records)
 def test_lines_read_back_as_the_records_that_they_were_made_of(given_records: list[bytes]):
-    data = b"".join(map(encode_line, given_records))
+    data = b"".join(map(encode_spool_line, given_records))
 
-    assert split_records(data) == (given_records, len(data))
+    assert decode_records(data) == (given_records, len(data))
 
 
 @pytest.mark.requirement("P-47", "F-14")
 @given(records.filter(bool), st.data())
 def test_a_torn_end_costs_its_own_record_and_no_other(given_records: list[bytes], draw: st.DataObject):
-    lines = [encode_line(record) for record in given_records]
+    lines = [encode_spool_line(record) for record in given_records]
     cut = draw.draw(st.integers(min_value=0, max_value=len(lines[-1]) - 1))
     whole = b"".join(lines[:-1])
 
-    assert split_records(whole + lines[-1][:cut]) == (given_records[:-1], len(whole))
+    assert decode_records(whole + lines[-1][:cut]) == (given_records[:-1], len(whole))
 
 
 @pytest.mark.requirement("F-14")
 @given(st.binary(min_size=1, max_size=60).filter(lambda data: b"\n" not in data), st.data())
 def test_a_changed_byte_is_noticed(record: bytes, draw: st.DataObject):
-    line = encode_line(record)[:-1]
+    line = encode_spool_line(record)[:-1]
     at = draw.draw(st.integers(min_value=0, max_value=len(line) - 1))
     other = draw.draw(st.integers(min_value=0, max_value=255).filter(lambda byte: byte != line[at]))
 
-    assert isinstance(decode_line(line[:at] + bytes([other]) + line[at + 1 :]), MalformedLine)
+    assert isinstance(decode_spool_line(line[:at] + bytes([other]) + line[at + 1 :]), MalformedLine)
 
 
 @pytest.mark.requirement("P-47")
@@ -114,7 +114,7 @@ def test_only_its_owner_can_read_a_spool(tmp_path: Path):
 @pytest.mark.requirement("P-47")
 def test_a_full_spool_takes_no_more(tmp_path: Path):
     spool = Spool(tmp_path / "spool", name="1")
-    room = len(encode_line(b"one") + encode_line(b"two"))
+    room = len(encode_spool_line(b"one") + encode_spool_line(b"two"))
 
     assert spool.append([b"one", b"two", b"three"], limit=room) == 2
     assert spool.append([b"four"], limit=room) == 0
@@ -130,7 +130,7 @@ def test_the_next_process_takes_over_what_a_dead_one_left(tmp_path: Path):
     spool = Spool(tmp_path / "spool", name="2")
     spool.append([b"three"], limit=PLENTY)
 
-    spool.adopt()
+    spool.adopt_unheld_files()
 
     assert everything(spool) == [b"one", b"two", b"three"]
     spool.close()
@@ -142,7 +142,7 @@ def test_what_a_living_process_holds_is_left_to_it(tmp_path: Path):
     living.append([b"one"], limit=PLENTY)
     spool = Spool(tmp_path / "spool", name="2")
 
-    assert spool.adopt() == 0
+    assert spool.adopt_unheld_files() == 0
     assert everything(spool) == []
     assert everything(living) == [b"one"]
 
@@ -150,16 +150,21 @@ def test_what_a_living_process_holds_is_left_to_it(tmp_path: Path):
 @pytest.mark.requirement("P-47", "F-14")
 def test_of_a_spoiled_file_all_is_read_that_can_be(tmp_path: Path):
     (tmp_path / "spool").mkdir()
-    spoiled = [encode_line(b"one"), b"deadbeef rubbish\n", encode_line(b"three"), encode_line(b"four")[:-3]]
+    spoiled = [
+        encode_spool_line(b"one"),
+        b"deadbeef rubbish\n",
+        encode_spool_line(b"three"),
+        encode_spool_line(b"four")[:-3],
+    ]
     (tmp_path / "spool" / "1.spool").write_bytes(b"".join(spoiled))
     spool = Spool(tmp_path / "spool", name="2")
-    spool.adopt()
+    spool.adopt_unheld_files()
 
     assert everything(spool) == [
         b"one",
         MalformedLine(line=b"deadbeef rubbish", reason="garbled", number=2, file="1.spool"),
         b"three",
-        MalformedLine(line=encode_line(b"four")[:-3], reason="torn", number=4, file="1.spool"),
+        MalformedLine(line=encode_spool_line(b"four")[:-3], reason="torn", number=4, file="1.spool"),
     ]
     assert spool.waiting == 0
 
@@ -195,10 +200,10 @@ def test_a_full_disk_costs_what_did_not_fit_and_nothing_that_lay_there(tmp_path:
 @pytest.mark.requirement("F-14")
 def test_a_file_that_cannot_be_opened_is_left_alone_and_the_others_are_read(tmp_path: Path):
     (tmp_path / "spool" / "0.spool").mkdir(parents=True)
-    (tmp_path / "spool" / "1.spool").write_bytes(encode_line(b"one"))
+    (tmp_path / "spool" / "1.spool").write_bytes(encode_spool_line(b"one"))
     spool = Spool(tmp_path / "spool", name="2")
 
-    spool.adopt()
+    spool.adopt_unheld_files()
 
     assert everything(spool) == [b"one"]
 
@@ -209,16 +214,16 @@ def test_a_sealed_file_is_adopted_by_another_process_while_its_writer_goes_on(tm
     found: list[bytes | MalformedLine] = []
     for record in (b"one", b"two", b"three"):
         server.append([record], limit=PLENTY)
-        worker.adopt()
+        worker.adopt_unheld_files()
         found += everything(worker)
         server.seal()
     waiting = server.waiting
-    worker.adopt()
+    worker.adopt_unheld_files()
     found += everything(worker, most=5)
     server.seal()
 
     assert found == [b"one", b"two", b"three"]
-    assert waiting == len(encode_line(b"three"))
+    assert waiting == len(encode_spool_line(b"three"))
     assert server.waiting == 0
     server.close()
     worker.close()
@@ -230,7 +235,7 @@ def test_records_of_several_files_come_in_one_batch_and_in_order(tmp_path: Path)
     for number in range(12):
         server.append([b"%d" % number], limit=PLENTY)
         server.seal()
-    worker.adopt()
+    worker.adopt_unheld_files()
 
     assert worker.next(5) == [b"0", b"1", b"2", b"3", b"4"]
     worker.done()
@@ -255,6 +260,6 @@ def test_what_waits_for_another_store_is_left_alone(tmp_path: Path):
     mine, old = Spool(tmp_path / "spool", name="fedc9876.2"), Spool(tmp_path / "spool", name="1")
     old.append([b"two"], limit=PLENTY)
     old.close()
-    mine.adopt()
+    mine.adopt_unheld_files()
 
     assert everything(mine) == [b"two"]

@@ -14,21 +14,21 @@ from tests.runtime.server import opened
 from festinger.clock import system_stopwatch
 from festinger.ids import MAIN_SPACE
 from festinger.observability.metrics import STORE_ROUND_TRIPS
-from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, WorkPacer, iter_slices, write_entries
+from festinger.proxy.capture.write import READ_CHARS, SLICE_CHARS, WorkPacer, iter_readable_slices, write_entries
 
 FILLER = "The river rose again in the night. " * 40_000
 
 
 @given(st.text(alphabet="ab .\n", max_size=3 * SLICE_CHARS))
 def test_the_slices_of_a_text_are_the_text(text: str):
-    parts = list(iter_slices(text))
+    parts = list(iter_readable_slices(text))
 
     assert "".join(parts) == text
     assert all(0 < len(part) <= SLICE_CHARS for part in parts)
 
 
 def test_of_a_long_text_both_ends_are_read():
-    parts = "".join(iter_slices("begin " + FILLER + " end"))
+    parts = "".join(iter_readable_slices("begin " + FILLER + " end"))
 
     assert parts.startswith("begin ")
     assert parts.endswith(" end")
@@ -76,7 +76,7 @@ async def test_the_round_trips_of_a_batch_do_not_grow_with_its_exchanges(
         begun = [capture(each, f"What about part {each}?", session=f"s{each}") for each in range(exchanges)]
         await write_entries(app, begun, pace=pace)
         for each in range(exchanges):  # as the reader of turns does at once
-            app.memory.note_turn(MAIN_SPACE, UUID(int=100 + each))
+            app.memory.claim_turn(MAIN_SPACE, UUID(int=100 + each))
         before = STORE_ROUND_TRIPS._value.get()
         going_on = [capture(100 + each, f"And part {each}?", session=f"s{each}") for each in range(exchanges)]
         await write_entries(app, going_on, pace=pace)

@@ -11,7 +11,7 @@ from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.proxy.capture.exchange import Capture, InjectedBlock
 from festinger.proxy.capture.write import Entry, EventsEntry, RequestLogEntry, SessionEntry, decode_entry, encode_entry
-from festinger.store.repositories.exchanges import ExchangeMessage, StoredBlock, StoredExchange, StoredSession
+from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, StoredNoteBlock, StoredSession
 from festinger.store.repositories.request_log import LoggedRequest
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -58,7 +58,7 @@ captures = st.builds(
     injected=st.none() | injected,
     happenings=st.lists(happenings, max_size=2).map(tuple),
 )
-blocks = st.builds(StoredBlock, anchor=hashes, id=ids, text=text, notes=st.just([[["edge", "x", 1]]]))
+blocks = st.builds(StoredNoteBlock, anchor=hashes, id=ids, text=text, notes=st.just([[["edge", "x", 1]]]))
 sessions = st.builds(
     StoredSession,
     caller=text,

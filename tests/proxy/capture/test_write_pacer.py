@@ -34,6 +34,6 @@ async def test_it_rests_as_long_as_others_need(
 
     pace = WorkPacer(Times(*readings))
     monkeypatch.setattr("festinger.proxy.capture.write.asyncio.sleep", sleep)
-    await pace.breathe()
+    await pace.yield_to_requests()
 
     assert slept == pytest.approx([0, *rests])

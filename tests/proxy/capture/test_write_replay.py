@@ -10,14 +10,14 @@ from tests.proxy.store_recorder import recorder
 from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, AgentId, Scope, SessionId
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
-from festinger.proxy.capture.write import drop_forgotten, encode_entry
+from festinger.proxy.capture.write import encode_entry, remove_forgotten_sentences
 from festinger.runtime.app import App, StartOptions
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 
 SECRET = "The spare key hangs behind the quokka painting"
 HERE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("s1"))
@@ -26,8 +26,8 @@ HERE = Scope(space=MAIN_SPACE, agent=AgentId(DEFAULT_AGENT), session=SessionId("
 async def forget_it(app: App) -> dict[str, int]:
     learned = await learn(app.memory.deps, HERE, LearnRequest(text=SECRET))
     assert learned.memory is not None
-    selector = Selector(ids=(learned.memory.id,))
-    plan = await build_erasure(app).forget(MAIN_SPACE, selector, reason="asked", by="person:ann")
+    selector = ErasureSelector(ids=(learned.memory.id,))
+    plan = await build_erasure_service(app).forget(MAIN_SPACE, selector, reason="asked", by="person:ann")
     return dict(plan.rows)
 
 
@@ -58,7 +58,7 @@ async def test_what_is_said_after_it_was_forgotten_is_said_anew(database_url: st
         hands.now -= timedelta(days=1)
         await forget_it(app)
 
-        [kept] = await drop_forgotten(app, [said])
+        [kept] = await remove_forgotten_sentences(app, [said])
 
         assert isinstance(kept, Capture)
         assert kept.exchange.said == said.exchange.said

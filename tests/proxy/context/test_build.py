@@ -11,7 +11,7 @@ from tests.proxy.memory_scene import Knowing, Today, block_of, history, known, s
 from tests.proxy.protocols.wire import assistant, system, tool, user
 
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
-from festinger.proxy.context.edit import LineUpdate, Modelfile, Position
+from festinger.proxy.context.edit import BlockPosition, LineUpdate, Modelfile
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.proxy.routes import ApiProtocol
 from festinger.services.block import ContextLine, NoteRef
@@ -42,15 +42,15 @@ async def test_through_the_door_the_block_stands_before_the_newest_words_of_the_
 
 
 @pytest.mark.requirement("P-33", "P-32")
-@pytest.mark.parametrize("position", [Position.SYSTEM_START, Position.SYSTEM_END])
+@pytest.mark.parametrize("position", [BlockPosition.SYSTEM_START, BlockPosition.SYSTEM_END])
 @pytest.mark.parametrize(("kind", "tree", "at_start", "at_end"), SYSTEMS)
 async def test_through_the_door_the_block_stands_at_the_start_or_the_end_of_the_system_text(
-    kind: RequestKind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any], position: Position
+    kind: RequestKind, tree: dict[str, Any], at_start: dict[str, Any], at_end: dict[str, Any], position: BlockPosition
 ):
     async with scene(Knowing(always=RAMANUJAN), modelfile=mario, injection_position=position) as at:
         got = await at.send(kind, {"model": "m", **tree})
 
-    wanted = at_start if position is Position.SYSTEM_START else at_end
+    wanted = at_start if position is BlockPosition.SYSTEM_START else at_end
     assert at.got == {"model": "m", **wanted}
     assert told(got) == "injected"
 
@@ -207,8 +207,8 @@ async def test_a_persons_own_use_of_the_tag_is_left_alone():
 
 
 @pytest.mark.requirement("P-41")
-@pytest.mark.parametrize("position", list(Position))
-async def test_behind_another_door_of_ours_there_is_one_set_of_notes(position: Position):
+@pytest.mark.parametrize("position", list(BlockPosition))
+async def test_behind_another_door_of_ours_there_is_one_set_of_notes(position: BlockPosition):
     words = {"ramanujan": "server", "dobby": "agent"}
     said = ["open ramanujan", "thanks", "ask dobby about ramanujan"]
     async with scene(Knowing(words=words), injection_position=position) as behind:

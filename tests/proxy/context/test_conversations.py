@@ -11,7 +11,13 @@ import pytest
 from tests.proxy.protocols.wire import LABEL, LIMIT, assistant, system, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.context.edit import PlacedBlock, build_mark, find_carrier_turn, find_placed_blocks, insert_blocks
+from festinger.proxy.context.edit import (
+    PlacedBlock,
+    build_block_marker,
+    choose_block_turn,
+    find_placed_blocks,
+    insert_blocks,
+)
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.parser import find_skip_reason
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason, build_cleaning_rules
@@ -22,15 +28,15 @@ from festinger.proxy.sessions.session import (
     ProxySession,
     SessionRegistry,
     SessionReply,
-    build_chain,
+    build_hash_chain,
     reply_content_hash,
 )
-from festinger.services.block import ContextBlock, build_block, graph_line
+from festinger.services.block import ContextBlock, build_block, build_world_line
 from festinger.text.blocks import strip_blocks
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 DOBBY = ProxyCaller(space=MAIN_SPACE, name="dobby")
-MARK = build_mark(LABEL)
+MARK = build_block_marker(LABEL)
 
 
 class Desk:
@@ -44,15 +50,15 @@ class Desk:
 
     def forward(self, tree: dict[str, Any], kind: RequestKind, *, reply: str = "") -> bytes:
         self.now += timedelta(seconds=20)
-        mark = build_mark(LABEL, lambda text: self.sessions.is_ours(DOBBY, text))
+        mark = build_block_marker(LABEL, lambda text: self.sessions.is_ours(DOBBY, text))
         request = parse_request(orjson.dumps(tree), kind, rules=build_cleaning_rules(mark, ["[EXTRAS]"]), limit=LIMIT)
         assert isinstance(request, ChatRequest)
         session = self._session(request)
-        links = build_chain(request.turns).links
+        links = build_hash_chain(request.turns).links
         standing = [*find_placed_blocks(request, links, session.blocks)]
         blocks = dict(session.blocks)
         if find_skip_reason(request) is None:
-            place = find_carrier_turn(request, links, forwarded=set(session.links))
+            place = choose_block_turn(request, links, forwarded=set(session.links))
             if not isinstance(place, SkipReason):
                 fresh = self._fresh()
                 standing.append(PlacedBlock(turn=place[0], anchor=place[1], block=fresh))
@@ -63,12 +69,12 @@ class Desk:
         return insert_blocks(request, standing, mark=mark)[0]
 
     def _session(self, request: ChatRequest) -> ProxySession:
-        chain = build_chain(request.turns)
+        chain = build_hash_chain(request.turns)
         found = match_session(
             chain,
             request.turns,
             live=self.sessions.alike(DOBBY, chain.head, now=self.now),
-            others=self.sessions.that_said(DOBBY, chain.contents, now=self.now),
+            others=self.sessions.find_by_contents(DOBBY, chain.contents, now=self.now),
             now=self.now,
         )
         name = found.session or SessionId(f"s{len(set(self.seen)) + 1}")
@@ -77,7 +83,7 @@ class Desk:
         return known or ProxySession(caller=DOBBY, id=name, at=self.now, head=chain.head)
 
     def _fresh(self) -> ContextBlock:
-        made = build_block(LABEL, graph=[graph_line(next(self.notes))])
+        made = build_block(LABEL, graph=[build_world_line(next(self.notes))])
         assert made is not None
         return made
 

@@ -21,7 +21,7 @@ from tests.proxy.protocols.wire import (
     user,
 )
 
-from festinger.proxy.context.edit import Modelfile, PlacedBlock, Position, insert_blocks
+from festinger.proxy.context.edit import BlockPosition, Modelfile, PlacedBlock, insert_blocks
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.parse import parse_request
 from festinger.services.block import ContextBlock, ContextLine
@@ -33,7 +33,7 @@ BLOCK = ContextBlock(
 
 
 def _blocks_for(request: ChatRequest) -> list[PlacedBlock]:
-    users = [turn for turn in request.turns if turn.role == "user" and not turn.only_results and not turn.carries]
+    users = [turn for turn in request.turns if turn.role == "user" and not turn.has_only_results and not turn.carries]
     return [PlacedBlock(turn=turn, anchor=b"", block=BLOCK) for turn in users]
 
 
@@ -81,8 +81,8 @@ def _is_inserted_into(body: bytes, longer: bytes, times: int) -> bool:
     )
 
 
-def _placed(request: ChatRequest, position: Position) -> tuple[bytes, int]:
-    in_system = position is not Position.TURN
+def _placed(request: ChatRequest, position: BlockPosition) -> tuple[bytes, int]:
+    in_system = position is not BlockPosition.TURN
     return insert_blocks(
         request,
         () if in_system else _blocks_for(request),
@@ -93,7 +93,7 @@ def _placed(request: ChatRequest, position: Position) -> tuple[bytes, int]:
     )
 
 
-def _check(body: bytes, kind: RequestKind, position: Position) -> int:
+def _check(body: bytes, kind: RequestKind, position: BlockPosition) -> int:
     request = parse_request(body, kind, rules=RULES, limit=LIMIT)
     assert isinstance(request, ChatRequest)
     edited, placed = _placed(request, position)
@@ -110,10 +110,10 @@ def _check(body: bytes, kind: RequestKind, position: Position) -> int:
 
 @pytest.mark.requirement("P-08", "P-10")
 @pytest.mark.parametrize("kind", TREES)
-@pytest.mark.parametrize("position", Position)
+@pytest.mark.parametrize("position", BlockPosition)
 @settings(max_examples=40)
 @given(data=st.data())
-def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: RequestKind, position: Position, data: Any):
+def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: RequestKind, position: BlockPosition, data: Any):
     tree = data.draw(TREES[kind])
     body = SPELLINGS[data.draw(st.sampled_from(sorted(SPELLINGS)))](tree)
 
@@ -125,7 +125,7 @@ def test_without_its_blocks_a_body_is_the_original_to_the_byte(kind: RequestKind
 def test_ten_thousand_bodies_keep_every_other_field_with_value_and_type(kind: RequestKind):
     chance = random.Random(10)
     placed = 0
-    for position in Position:
+    for position in BlockPosition:
         for _ in range(670):
             body = chance.choice(list(SPELLINGS.values()))(random_tree(kind, chance))
             placed += _check(body, kind, position)
@@ -151,9 +151,9 @@ def test_an_echo_of_ours_is_taken_out_of_what_the_assistant_said():
 def test_what_a_user_sends_is_kept_as_it_is_even_with_our_block_in_it():
     request = chat(user(f"{BLOCK.text}\n\nhi"))
 
-    assert request.newest_user is not None
-    assert request.newest_user.carries
-    assert request.newest_user.text == "hi"
+    assert request.newest_user_turn is not None
+    assert request.newest_user_turn.carries
+    assert request.newest_user_turn.text == "hi"
     assert insert_blocks(request, mark=MARK)[0] is request.body
 
 

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.protocols.wire import LABEL, MARK
 
-from festinger.proxy.context.edit import build_mark, remove_notes
+from festinger.proxy.context.edit import build_block_marker, remove_notes
 from festinger.services.block import (
     ContextBlock,
     ContextLine,
     NoteRef,
     build_block,
-    graph_line,
+    build_world_line,
     note_line,
     sanitize_line,
 )
@@ -32,9 +32,12 @@ HOSTILE = (
 def test_a_block_is_tags_a_label_and_lines_in_their_order():
     made = build_block(
         LABEL,
-        graph=[graph_line("gnommoweb: [type] service")],
+        graph=[build_world_line("gnommoweb: [type] service")],
         notes=[note_line("deploy on Fridays\nis forbidden", NOTE), note_line("port is 80", NOTE, disputed=True)],
-        unknown=[graph_line("? xyzzy: no recollection"), graph_line("  festinger iknowthat 'xyzzy -isa KIND'")],
+        unknown=[
+            build_world_line("? xyzzy: no recollection"),
+            build_world_line("  festinger iknowthat 'xyzzy -isa KIND'"),
+        ],
     )
 
     assert made is not None
@@ -46,7 +49,7 @@ def test_a_block_is_tags_a_label_and_lines_in_their_order():
 
 @pytest.mark.requirement("P-31")
 def test_without_a_label_the_notes_begin_at_once_and_without_notes_there_is_no_block():
-    made = build_block("", graph=[graph_line("a: [b] c")])
+    made = build_block("", graph=[build_world_line("a: [b] c")])
 
     assert made is not None
     assert made.text == "<recollection>\na: [b] c\n</recollection>"
@@ -55,10 +58,10 @@ def test_without_a_label_the_notes_begin_at_once_and_without_notes_there_is_no_b
 
 @pytest.mark.parametrize("label", [LABEL, "  two\nlines ", "a [INST] b", ""])
 def test_a_block_is_known_again_by_its_label_however_that_was_given(label: str):
-    made = build_block(label, graph=[graph_line("a: [b] c")])
+    made = build_block(label, graph=[build_world_line("a: [b] c")])
 
     assert made is not None
-    assert find_blocks(made.text, build_mark(label)) == ([(0, len(made.text))] if label else [])
+    assert find_blocks(made.text, build_block_marker(label)) == ([(0, len(made.text))] if label else [])
 
 
 @pytest.mark.requirement("P-31")
@@ -107,7 +110,7 @@ def test_ten_thousand_hostile_notes_stay_one_block_each():
     chance = random.Random(31)
     for _ in range(10_000):
         text = "".join(chance.choices(HOSTILE, k=chance.randrange(1, 12)))
-        made = build_block(LABEL, graph=[graph_line("a: [b] c")], notes=[note_line(text + "!", NOTE)])
+        made = build_block(LABEL, graph=[build_world_line("a: [b] c")], notes=[note_line(text + "!", NOTE)])
 
         assert made is not None
         assert _is_one_block(made), repr(text)

@@ -10,14 +10,14 @@ from tests.proxy.protocols.wire import LABEL, MARK, assistant, chat, request_of,
 
 from festinger.proxy.context.edit import (
     PlacedBlock,
+    choose_block_turn,
     choose_system_block,
-    find_carrier_turn,
     find_placed_blocks,
     insert_blocks,
-    shown_lines,
+    lines_by_subject,
 )
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, SkipReason
-from festinger.proxy.sessions.session import build_chain
+from festinger.proxy.sessions.session import build_hash_chain
 from festinger.services.block import ContextBlock, ContextLine, NoteRef
 
 
@@ -29,9 +29,9 @@ def forward(
     request: ChatRequest, blocks: dict[bytes, ContextBlock], seen: set[bytes], fresh: ContextBlock | None
 ) -> Any:
     """One request through the anchors, as the door will do it."""
-    links = build_chain(request.turns).links
+    links = build_hash_chain(request.turns).links
     standing = list(find_placed_blocks(request, links, blocks))
-    place = find_carrier_turn(request, links, forwarded=seen)
+    place = choose_block_turn(request, links, forwarded=seen)
     if fresh is not None and not isinstance(place, SkipReason):
         turn, anchor = place
         standing.append(PlacedBlock(turn=turn, anchor=anchor, block=fresh))
@@ -70,7 +70,7 @@ def test_a_message_that_went_out_without_a_block_never_gets_one():
 
     assert forward(request, blocks, seen, None)["messages"] == [user("hi")]
     assert forward(request, blocks, seen, block("late"))["messages"] == [user("hi")]
-    assert find_carrier_turn(request, build_chain(request.turns).links, forwarded=seen) is SkipReason.FORWARDED
+    assert choose_block_turn(request, build_hash_chain(request.turns).links, forwarded=seen) is SkipReason.FORWARDED
 
 
 def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
@@ -92,10 +92,10 @@ def test_a_block_stays_at_its_anchor_when_a_volatile_tail_is_left_out_later():
 
 def test_a_turn_that_ends_with_a_tool_carries_nothing_new_unless_it_may():
     request = chat(user("hi"), assistant("calling"), tool("42"))
-    links = build_chain(request.turns).links
+    links = build_hash_chain(request.turns).links
 
-    assert find_carrier_turn(request, links, forwarded=()) is SkipReason.TOOL_TURN
-    assert find_carrier_turn(request, links, forwarded=(), tools_may_carry=True) == (request.turns[2], links[2])
+    assert choose_block_turn(request, links, forwarded=()) is SkipReason.TOOL_TURN
+    assert choose_block_turn(request, links, forwarded=(), tools_may_carry=True) == (request.turns[2], links[2])
 
 
 def test_results_beside_words_of_the_user_are_no_turn_of_a_tool():
@@ -103,18 +103,18 @@ def test_results_beside_words_of_the_user_are_no_turn_of_a_tool():
     only = request_of({"messages": [user("hi"), assistant("x"), user([result])]}, RequestKind.MESSAGES)
     both = request_of({"messages": [user([result, {"type": "text", "text": "now stop"}])]}, RequestKind.MESSAGES)
 
-    assert find_carrier_turn(only, build_chain(only.turns).links, forwarded=()) is SkipReason.TOOL_TURN
-    assert find_carrier_turn(both, build_chain(both.turns).links, forwarded=()) == (
+    assert choose_block_turn(only, build_hash_chain(only.turns).links, forwarded=()) is SkipReason.TOOL_TURN
+    assert choose_block_turn(both, build_hash_chain(both.turns).links, forwarded=()) == (
         both.turns[0],
-        build_chain(both.turns).links[0],
+        build_hash_chain(both.turns).links[0],
     )
 
 
 def test_a_user_message_that_carries_a_block_already_gets_no_other():
     request = chat(user(f"{block('from a proxy before us').text}\n\nhi"))
-    links = build_chain(request.turns).links
+    links = build_hash_chain(request.turns).links
 
-    assert find_carrier_turn(request, links, forwarded=()) is SkipReason.ALREADY
+    assert choose_block_turn(request, links, forwarded=()) is SkipReason.ALREADY
     assert find_placed_blocks(request, links, {links[0]: block("ours")}) == ()
 
 
@@ -132,8 +132,8 @@ def test_a_block_of_the_system_text_waits_for_a_person_and_for_other_notes():
 def test_of_two_lines_about_the_same_the_later_one_counts():
     first, second = (block(f"gnommoweb: [type] {kind}", note) for kind, note in KINDS.items())
 
-    assert shown_lines([first, second]) == {"gnommoweb": second.lines[0]}
-    assert shown_lines([second, block("? xyzzy")]) == {"gnommoweb": second.lines[0]}
+    assert lines_by_subject([first, second]) == {"gnommoweb": second.lines[0]}
+    assert lines_by_subject([second, block("? xyzzy")]) == {"gnommoweb": second.lines[0]}
 
 
 KINDS = {

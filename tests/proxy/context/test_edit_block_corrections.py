@@ -3,7 +3,7 @@
 import pytest
 from tests.proxy.protocols.wire import LABEL
 
-from festinger.proxy.context.edit import LineUpdate, correction_lines, remove_forgotten, select_new_lines
+from festinger.proxy.context.edit import LineUpdate, correction_lines, remove_forgotten_notes, select_new_lines
 from festinger.services.block import ContextBlock, ContextLine, NoteRef
 
 OLD = NoteRef(kind="edge", id="gnommoweb [geography] ramanujan", version=1)
@@ -29,10 +29,10 @@ def test_what_was_forgotten_leaves_every_block():
         b"2": ContextBlock(label=LABEL, lines=(ContextLine(text="a", notes=(OLD,)),)),
     }
 
-    left = remove_forgotten(blocks, {"gnommoweb": LineUpdate(forgotten=(OLD,))})
+    left = remove_forgotten_notes(blocks, {"gnommoweb": LineUpdate(forgotten=(OLD,))})
 
     assert {anchor: [line.text for line in block.lines] for anchor, block in left.items()} == {b"1": ["b"]}
-    assert remove_forgotten(blocks, {"gnommoweb": LineUpdate(line=NOW)}) is blocks
+    assert remove_forgotten_notes(blocks, {"gnommoweb": LineUpdate(line=NOW)}) is blocks
 
 
 def test_lines_that_stand_in_a_visible_block_in_the_same_words_are_left_out():

@@ -11,7 +11,7 @@ import pytest
 from tests.proxy.memory_scene import settled
 from tests.upstream import Peer, Received, ScriptedUpstream, reply, scripted
 
-from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, ModelfileCache, find_digest, parse_modelfile
+from festinger.proxy.context.edit import AGAIN_SECONDS, Modelfile, ModelfileCache, find_model_digest, parse_modelfile
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import open_upstream
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -158,4 +158,4 @@ def test_what_is_shown_of_a_model_is_read_or_left(shown: Any, wanted: Modelfile 
     ],
 )
 def test_the_digest_of_a_name_is_found_or_not(tags: Any, wanted: str):
-    assert find_digest(tags, "mario") == wanted
+    assert find_model_digest(tags, "mario") == wanted

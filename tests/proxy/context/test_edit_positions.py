@@ -7,9 +7,9 @@ import pytest
 from tests.proxy.protocols.wire import LABEL, MARK, assistant, request_of, system, tool, user
 
 from festinger.proxy.context.edit import (
+    BlockPosition,
     Modelfile,
     PlacedBlock,
-    Position,
     build_system_edit,
     build_turn_edit,
     insert_blocks,
@@ -29,14 +29,14 @@ OWN = Modelfile(system="You are Mario.")
 
 def turn_of(tree: dict[str, Any], kind: RequestKind) -> dict[str, Any]:
     request = request_of(tree, kind)
-    assert request.newest_user is not None
-    standing = PlacedBlock(turn=request.newest_user, anchor=b"", block=BLOCK)
+    assert request.newest_user_turn is not None
+    standing = PlacedBlock(turn=request.newest_user_turn, anchor=b"", block=BLOCK)
     found: dict[str, Any] = orjson.loads(insert_blocks(request, [standing], mark=MARK)[0])
     return found
 
 
 def system_of(
-    tree: dict[str, Any], kind: RequestKind, position: Position, modelfile: Modelfile | None = None
+    tree: dict[str, Any], kind: RequestKind, position: BlockPosition, modelfile: Modelfile | None = None
 ) -> dict[str, Any]:
     request = request_of(tree, kind)
     body, placed = insert_blocks(request, mark=MARK, system=BLOCK, position=position, modelfile=modelfile)
@@ -163,8 +163,8 @@ def test_in_the_system_text_the_block_stands_at_its_start_or_its_end(
 ):
     tree = {"model": "m", **tree}
 
-    assert system_of(tree, kind, Position.SYSTEM_START, OWN) == {"model": "m", **at_start}
-    assert system_of(tree, kind, Position.SYSTEM_END, OWN) == {"model": "m", **at_end}
+    assert system_of(tree, kind, BlockPosition.SYSTEM_START, OWN) == {"model": "m", **at_start}
+    assert system_of(tree, kind, BlockPosition.SYSTEM_END, OWN) == {"model": "m", **at_end}
 
 
 @pytest.mark.parametrize("modelfile", [None, Modelfile(system="s", has_messages=True)])
@@ -173,14 +173,14 @@ def test_a_system_text_of_the_model_that_is_not_known_is_never_hidden(kind: Requ
     tree = {"prompt": "a"} if kind is RequestKind.GENERATE else {"messages": [user("a")]}
     request = request_of(tree, kind)
 
-    assert build_system_edit(request, B, position=Position.SYSTEM_START, modelfile=modelfile) is None
-    assert insert_blocks(request, mark=MARK, system=BLOCK, position=Position.SYSTEM_START) == (request.body, 0)
+    assert build_system_edit(request, B, position=BlockPosition.SYSTEM_START, modelfile=modelfile) is None
+    assert insert_blocks(request, mark=MARK, system=BLOCK, position=BlockPosition.SYSTEM_START) == (request.body, 0)
 
 
 def test_there_is_never_a_second_system_message():
     tree = {"messages": [user("a"), system("in the middle"), user("b")]}
 
-    found = system_of(tree, RequestKind.CHAT, Position.SYSTEM_START, OWN)
+    found = system_of(tree, RequestKind.CHAT, BlockPosition.SYSTEM_START, OWN)
 
     assert [message["role"] for message in found["messages"]] == ["user", "system", "user"]
     assert found["messages"][1]["content"] == f"{B}\n\nin the middle"

@@ -12,7 +12,7 @@ from festinger.errors import StoreDown
 from festinger.ids import Origin
 from festinger.proxy.context.build import MOST_RECALLS
 from festinger.proxy.context.edit import LineUpdate
-from festinger.proxy.context.memories import find_memory_updates
+from festinger.proxy.context.memories import find_memory_line_updates
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.services.block import ContextLine
 from festinger.services.recollect import CUE_CHARS, build_cue, memory_note_ids
@@ -235,7 +235,7 @@ def test_each_shown_memory_is_held_against_how_it_stands(
 ):
     edge = ContextLine(text=EDGE)
 
-    assert find_memory_updates({shown.about: shown, "": edge}, {shown.about: today} if today else {}) == wanted
+    assert find_memory_line_updates({shown.about: shown, "": edge}, {shown.about: today} if today else {}) == wanted
 
 
 @pytest.mark.requirement("P-36", "M-46")
@@ -243,8 +243,10 @@ def test_a_dispute_that_arose_or_ended_is_a_change():
     disputed = remembered(1, "ramanujan listens on port 4022.", disputed=True)
 
     assert disputed.text.endswith(" (disputed)")
-    assert find_memory_updates({PORT.about: PORT}, {PORT.about: disputed}) == {PORT.about: LineUpdate(line=disputed)}
-    assert find_memory_updates({PORT.about: disputed}, {PORT.about: PORT}) == {PORT.about: LineUpdate(line=PORT)}
+    assert find_memory_line_updates({PORT.about: PORT}, {PORT.about: disputed}) == {
+        PORT.about: LineUpdate(line=disputed)
+    }
+    assert find_memory_line_updates({PORT.about: disputed}, {PORT.about: PORT}) == {PORT.about: LineUpdate(line=PORT)}
 
 
 def test_the_memories_that_lines_show_are_known_by_their_kind():

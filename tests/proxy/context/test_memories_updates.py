@@ -6,7 +6,7 @@ import pytest
 
 from festinger.proxy.context.edit import LineUpdate
 from festinger.proxy.context.memories import find_shown_line_updates
-from festinger.services.block import ContextLine, graph_line
+from festinger.services.block import ContextLine, build_world_line
 from festinger.services.recollect import build_edge_note
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
@@ -27,7 +27,7 @@ def edge(parent: int, dim: int = TYPE, version: int = 1) -> UrdEdge:
 
 def shown(text: str, *edges: tuple[str, str]) -> dict[str, ContextLine]:
     notes = [build_edge_note("gnommoweb", dimension, parent=parent, version=1) for dimension, parent in edges]
-    return {"gnommoweb": graph_line(text, notes)}
+    return {"gnommoweb": build_world_line(text, notes)}
 
 
 SHOWN = shown("gnommoweb: [type] repo", ("type", "repo"))

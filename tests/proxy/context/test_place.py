@@ -11,7 +11,7 @@ from festinger.proxy.context.place import block_token_budget, context_window
 from festinger.proxy.protocols.messages import RequestKind
 from festinger.services.block import ContextBlock, ContextLine, fit_block
 from festinger.settings.tree import ProxySettings
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 SETTINGS = ProxySettings()
 
@@ -50,7 +50,7 @@ def test_a_block_gets_the_smaller_of_its_tokens_and_its_share():
 @pytest.mark.requirement("P-37")
 def test_all_visible_blocks_together_have_a_share_and_then_no_new_one_is_added():
     some = block(20)
-    used = count_tokens(some.text)
+    used = estimate_tokens(some.text)
 
     assert block_token_budget(SETTINGS, context=4096, standing=[some]) == min(204, 614 - used)
     assert block_token_budget(SETTINGS, context=4096, standing=[some] * 10) == 0
@@ -63,5 +63,5 @@ def test_whole_lines_are_dropped_from_the_end(lines: int, tokens: int):
     found = fit_block(whole, tokens)
     kept = 0 if found is None else len(found.lines)
 
-    assert found is None or (found.lines == whole.lines[:kept] and count_tokens(found.text) <= tokens)
-    assert kept == lines or count_tokens(ContextBlock(label=LABEL, lines=whole.lines[: kept + 1]).text) > tokens
+    assert found is None or (found.lines == whole.lines[:kept] and estimate_tokens(found.text) <= tokens)
+    assert kept == lines or estimate_tokens(ContextBlock(label=LABEL, lines=whole.lines[: kept + 1]).text) > tokens

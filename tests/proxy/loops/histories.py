@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from festinger.proxy.loops.history import Item, LoopRepetition, StepCache, find_repetition, parse_steps
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
-from festinger.proxy.loops.stream import RepetitionAllowance, StreamDetector, StreamFinding
+from festinger.proxy.loops.stream import RepetitionAllowance, RepetitionDetector, StreamFinding
 from festinger.settings.tree import LoopSettings, StreamLoopSettings
 
 SETTINGS = LoopSettings(thresholds=(3, 4, 5, 6))
@@ -60,7 +60,7 @@ def detect_in_text(
     text: str, settings: StreamLoopSettings, allowance: RepetitionAllowance | None = None
 ) -> tuple[StreamFinding, ...]:
     """Run a detector over a whole text."""
-    detector = StreamDetector(settings, allowance or RepetitionAllowance())
+    detector = RepetitionDetector(settings, allowance or RepetitionAllowance())
     detector.feed(text)
     detector.finish()
     return detector.findings

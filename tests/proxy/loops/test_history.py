@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.proxy.loops.histories import SETTINGS, did, framework, items, level, person, said, spoke, task, verdict
 
-from festinger.proxy.loops.history import TurnRule, find_repetition
+from festinger.proxy.loops.history import RepetitionRule, find_repetition
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, ToolCall
 from festinger.settings.tree import LoopSettings
 
@@ -26,7 +26,7 @@ def test_one_call_with_one_result_climbs_a_level_with_each_repeat_from_the_third
     found = verdict(task(*[READ] * count))
 
     assert (found.level if found else 0) == wanted
-    assert found is None or (found.rule is TurnRule.SAME_CALL and found.count == count)
+    assert found is None or (found.rule is RepetitionRule.SAME_CALL and found.count == count)
 
 
 @pytest.mark.requirement("P-61")
@@ -35,7 +35,7 @@ def test_one_call_that_fails_each_time_is_caught_though_the_words_differ():
     found = verdict(task(*failing))
 
     assert found is not None
-    assert (found.rule, found.level) == (TurnRule.SAME_ERROR, 1)
+    assert (found.rule, found.level) == (RepetitionRule.SAME_ERROR, 1)
     assert level(task(*failing[:5])) == 0
 
 
@@ -45,7 +45,7 @@ def test_rounds_of_two_or_three_steps_are_a_cycle(cycle: list[list[ChatMessage]]
     found = verdict(task(*cycle * 3))
 
     assert found is not None
-    assert (found.rule, found.count, found.level) == (TurnRule.CYCLE, 3, len(cycle) - 1)
+    assert (found.rule, found.count, found.level) == (RepetitionRule.CYCLE, 3, len(cycle) - 1)
     assert len(found.block) == len(cycle)
     assert level(task(*cycle * 2)) == 0
     assert level(task(*cycle * 5)) >= 3
@@ -101,7 +101,7 @@ def test_an_equal_answer_given_three_times_is_caught_whatever_its_case_and_punct
     found = verdict(history)
 
     assert found is not None
-    assert (found.rule, found.count, found.level) == (TurnRule.SAME_ANSWER, 3, 1)
+    assert (found.rule, found.count, found.level) == (RepetitionRule.SAME_ANSWER, 3, 1)
 
 
 @pytest.mark.requirement("P-61")
@@ -111,7 +111,7 @@ def test_an_answer_with_a_few_words_changed_is_nearly_the_same():
     found = verdict(task([said(one) for one in versions]))
 
     assert found is not None
-    assert (found.rule, found.level) == (TurnRule.NEAR_ANSWER, 1)
+    assert (found.rule, found.level) == (RepetitionRule.NEAR_ANSWER, 1)
     assert level(task([said(f"Yes, the {n} is right.") for n in ("cat", "dog", "cow")])) == 0
 
 
@@ -121,7 +121,7 @@ def test_an_agent_that_speaks_json_is_judged_by_its_deeds_and_not_by_its_thought
     found = verdict(task(*steps))
 
     assert found is not None
-    assert (found.rule, found.level) == (TurnRule.SAME_CALL, 1)
+    assert (found.rule, found.level) == (RepetitionRule.SAME_CALL, 1)
     fenced = [said(f"```json\n{steps[0][0].text}\n```"), steps[0][1]]
     assert level(task(*steps[:2], fenced)) == 1
 
@@ -170,7 +170,7 @@ def test_a_counter_or_a_comment_does_not_make_a_failing_call_another_one(counted
     found = verdict(task(*steps))
 
     assert found is not None
-    assert (found.rule, found.level) == (TurnRule.NEAR_CALL, 1)
+    assert (found.rule, found.level) == (RepetitionRule.NEAR_CALL, 1)
 
 
 @pytest.mark.requirement("P-61")
@@ -183,7 +183,7 @@ def test_a_search_in_other_words_that_finds_nothing_each_time_is_caught():
     found = verdict(task(*(did("search", {"query": each}, f"No results for '{each}'.") for each in queries)))
 
     assert found is not None
-    assert (found.rule, found.level) == (TurnRule.NEAR_CALL, 1)
+    assert (found.rule, found.level) == (RepetitionRule.NEAR_CALL, 1)
 
 
 def test_looking_for_many_different_names_and_finding_none_passes():

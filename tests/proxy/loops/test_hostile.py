@@ -7,7 +7,7 @@ from tests.proxy.loops.histories import detect_in_text
 
 from festinger.proxy.loops import keys, stream
 from festinger.proxy.loops.keys import classify_outcome
-from festinger.proxy.loops.stream import collapse_repetition
+from festinger.proxy.loops.stream import remove_repeated_end
 from festinger.settings.tree import StreamLoopSettings
 
 HOSTILE = {
@@ -41,7 +41,7 @@ PATTERNS = {
     "outcome": lambda text: classify_outcome(text, text, is_error=False),
     "asked": stream.asks_to_repeat,
     "spoken": keys.parse_text_call,
-    "collapsed": collapse_repetition,
+    "collapsed": remove_repeated_end,
     "stream": lambda text: detect_in_text(text, StreamLoopSettings(stale_cut=100_000, blank_cut=100_000)),
 }
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.proxy.loops.histories import did, items, said, task
 
 from festinger.events.catalogue import check_payload, find_schema
-from festinger.proxy.loops.history import LoopRepetition, TurnRule
+from festinger.proxy.loops.history import LoopRepetition, RepetitionRule
 from festinger.proxy.loops.judge import (
     LoopJudgment,
     LoopState,
@@ -23,7 +23,7 @@ BLOCK = tuple(items(task(did("look", {"at": SECRET}, SECRET))))
 
 
 def repeat(level: int = 2) -> LoopRepetition:
-    return LoopRepetition(rule=TurnRule.SAME_CALL, count=level + 2, level=level, block=BLOCK, evidence=level + 2)
+    return LoopRepetition(rule=RepetitionRule.SAME_CALL, count=level + 2, level=level, block=BLOCK, evidence=level + 2)
 
 
 LEVELS = st.none() | st.integers(1, 4).map(repeat)

@@ -1,6 +1,6 @@
 import pytest
 
-from festinger.proxy.loops.mitigation import step_depth, steps_up_to_level
+from festinger.proxy.loops.mitigation import count_levels_in_force, steps_up_to_level
 from festinger.settings.tree import LoopSettings
 
 USUAL = LoopSettings()
@@ -31,4 +31,4 @@ def test_a_guard_that_is_off_only_observes():
 
 
 def test_a_step_knows_how_long_it_has_been_in_force():
-    assert [step_depth("temperature", level, USUAL) for level in range(5)] == [0, 0, 1, 2, 3]
+    assert [count_levels_in_force("temperature", level, USUAL) for level in range(5)] == [0, 0, 1, 2, 3]

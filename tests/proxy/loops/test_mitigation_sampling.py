@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from tests.proxy.protocols.wire import request_of
 
-from festinger.proxy.loops.mitigation import LIMIT, build_boost, build_limit, build_parameter_patch
+from festinger.proxy.loops.mitigation import LIMIT, build_parameter_patch, build_reply_limit, build_sampling_boost
 from festinger.proxy.protocols.json_edit import MemberUpdate
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.settings.tree import LoopSettings
@@ -45,23 +45,26 @@ def asked(kind: RequestKind, **more: Any) -> ChatRequest:
          "no place"],
 )  # fmt: skip
 def test_sampling_rises_in_the_words_of_each_protocol(request_: ChatRequest, level: int, changed: dict[str, float]):
-    assert build_boost(request_, level=level, settings=SETTINGS) == changed
+    assert build_sampling_boost(request_, level=level, settings=SETTINGS) == changed
 
 
 @pytest.mark.requirement("P-72")
 def test_the_models_own_temperature_is_the_base_where_the_client_gave_none():
     given = asked(RequestKind.GENERATE, options={"temperature": 0.5})
 
-    assert build_boost(asked(RequestKind.GENERATE), level=2, settings=SETTINGS, of_model=0.1)["temperature"] == 0.3
-    assert build_boost(given, level=2, settings=SETTINGS, of_model=0.1)["temperature"] == 0.7
+    assert (
+        build_sampling_boost(asked(RequestKind.GENERATE), level=2, settings=SETTINGS, of_model=0.1)["temperature"]
+        == 0.3
+    )
+    assert build_sampling_boost(given, level=2, settings=SETTINGS, of_model=0.1)["temperature"] == 0.7
 
 
 @pytest.mark.requirement("P-72")
 def test_a_temperature_of_zero_stays_where_that_is_wanted():
     zero = asked(RequestKind.COMPLETIONS, temperature=0)
 
-    assert build_boost(zero, level=2, settings=LoopSettings(keep_zero_temperature=True)) == {}
-    assert build_boost(zero, level=2, settings=SETTINGS)["temperature"] == 0.2
+    assert build_sampling_boost(zero, level=2, settings=LoopSettings(keep_zero_temperature=True)) == {}
+    assert build_sampling_boost(zero, level=2, settings=SETTINGS)["temperature"] == 0.2
 
 
 @pytest.mark.requirement("P-67")
@@ -98,7 +101,7 @@ def test_it_is_known_where_a_shape_is_enforced(request_: ChatRequest, enforced: 
     ids=["native", "openai", "newer name", "null", "responses", "anthropic"],
 )
 def test_a_reply_without_a_limit_gets_one(request_: ChatRequest, limit: dict[str, float]):
-    assert build_limit(request_) == limit
+    assert build_reply_limit(request_) == limit
 
 
 def test_parameters_stand_where_the_protocol_has_them():

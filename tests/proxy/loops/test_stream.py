@@ -13,7 +13,7 @@ from tests.proxy.loops.histories import detect_in_text
 from festinger.proxy.loops.stream import (
     LOOK_EVERY,
     RepetitionAllowance,
-    StreamDetector,
+    RepetitionDetector,
     StreamFinding,
     StreamRule,
     StreamSeverity,
@@ -109,7 +109,7 @@ def test_repetition_with_new_names_is_noticed_at_the_end_and_never_cut():
 def test_a_split_inside_characters_and_lines_changes_nothing(size: int):
     text = "Ein Überblick: 🦆 " + HAN * 90
     decode = codecs.getincrementaldecoder("utf-8")()
-    detector = StreamDetector(SETTINGS, PLAIN)
+    detector = RepetitionDetector(SETTINGS, PLAIN)
     data = text.encode()
     for start in range(0, len(data), size):
         detector.feed(decode.decode(data[start : start + size]))
@@ -213,7 +213,7 @@ def test_an_object_that_a_program_reads_is_not_cut(opening: str):
 )
 def test_streaming_finds_what_the_whole_text_shows(blocks: list[tuple[str, int]], sizes: list[int]):
     text = "".join(block * count for block, count in blocks)
-    detector = StreamDetector(SETTINGS, PLAIN)
+    detector = RepetitionDetector(SETTINGS, PLAIN)
     start = step = 0
     while start < len(text):
         detector.feed(text[start : start + sizes[step % len(sizes)]])
@@ -231,7 +231,7 @@ def test_any_text_can_be_read(text: str):
 
 
 def test_after_a_cut_nothing_more_is_said():
-    detector = StreamDetector(SETTINGS, PLAIN)
+    detector = RepetitionDetector(SETTINGS, PLAIN)
     detector.feed(SENTENCE * 90)
     known = detector.findings
     detector.feed(SENTENCE * 50)

@@ -12,7 +12,7 @@ from tests.proxy.loop_scene import PIECES, Model, Watched, streamed, watching
 from tests.proxy.proxy_server import exchange, request
 from tests.upstream import Peer, Received, scripted
 
-from festinger.proxy.loops.stream import collapse_repetition
+from festinger.proxy.loops.stream import remove_repeated_end
 
 PHRASE = "I will try that once more. "
 ENDLESS = ("Let me see. ", *[PHRASE] * PIECES)
@@ -173,10 +173,10 @@ async def test_later_requests_send_the_repeated_tail_once_and_the_next_reply_is_
         await client.chat(model="m", messages=longer, options={"seed": 1})
     _, second, third = at.model.bodies
 
-    assert second["messages"][1]["content"] == collapse_repetition(said)
-    assert len(collapse_repetition(said)) < len("Let me see. " + PHRASE * 4)
+    assert second["messages"][1]["content"] == remove_repeated_end(said)
+    assert len(remove_repeated_end(said)) < len("Let me see. " + PHRASE * 4)
     assert second["options"] == {"num_predict": 4096}
-    assert third["messages"][1]["content"] == collapse_repetition(said)
+    assert third["messages"][1]["content"] == remove_repeated_end(said)
     assert third["messages"][2:] == longer[2:]
     assert third["options"] == {"seed": 1}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.proxy.loops.stream import KEPT_SEQUENCES, NoveltyTracker, collapse_repetition
+from festinger.proxy.loops.stream import KEPT_SEQUENCES, NoveltyTracker, remove_repeated_end
 
 SENTENCE = "I will try that once more. "
 
@@ -48,14 +48,14 @@ def test_only_the_latest_sequences_are_kept():
 def test_a_cut_text_keeps_what_it_said_and_says_it_once():
     text = "Let me see. " + SENTENCE * 100
 
-    assert collapse_repetition(text) == ("Let me see. " + SENTENCE * 3)[: -len(" more. ")]
-    assert collapse_repetition("All is well.\n\n" + "\n" * 300) == "All is well."
-    assert collapse_repetition("All is well!" + "!" * 300) == "All is well!"
+    assert remove_repeated_end(text) == ("Let me see. " + SENTENCE * 3)[: -len(" more. ")]
+    assert remove_repeated_end("All is well.\n\n" + "\n" * 300) == "All is well."
+    assert remove_repeated_end("All is well!" + "!" * 300) == "All is well!"
 
 
 @given(st.text("ab1 .\n", max_size=300), st.integers(1, 50))
 def test_a_shortened_text_is_a_beginning_of_the_text_and_stays_as_it_is(text: str, count: int):
-    short = collapse_repetition(text * count)
+    short = remove_repeated_end(text * count)
 
     assert (text * count).startswith(short)
-    assert len(collapse_repetition(short)) <= len(short)
+    assert len(remove_repeated_end(short)) <= len(short)

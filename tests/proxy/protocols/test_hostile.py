@@ -12,7 +12,7 @@ from festinger.proxy.context.edit import PlacedBlock, insert_blocks
 from festinger.proxy.protocols.content import split_user_text
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind, clean_text
 from festinger.proxy.protocols.parse import parse_request, split_sections
-from festinger.proxy.sessions.match import matches_pattern
+from festinger.proxy.sessions.match import starts_with_pattern
 from festinger.services.block import ContextBlock, ContextLine, sanitize_line
 from festinger.text.blocks import strip_blocks
 
@@ -50,7 +50,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "sections": lambda text: split_sections("### User:\n" + text),
     "origins": split_user_text,
     "harmless": sanitize_line,
-    "side": lambda text: matches_pattern(text, "a*b*c*d*e*zz"),
+    "side": lambda text: starts_with_pattern(text, "a*b*c*d*e*zz"),
     "chat": _edit_chat,
     "said twice": _edit_twice_said,
     "flattened": _edit_flattened,

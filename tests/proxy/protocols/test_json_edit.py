@@ -14,9 +14,9 @@ from tests.proxy.protocols.wire import go, oddly
 from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
     Edit,
+    ElementInsertion,
     ElementRemoval,
     MemberUpdate,
-    NewElement,
     TextEdit,
     apply_edits,
 )
@@ -83,7 +83,7 @@ def test_what_is_not_changed_keeps_its_bytes():
 def test_an_element_goes_to_its_place(body: bytes, index: int, after: list[Any]):
     whole = b'{"list": %s}' % body
 
-    assert orjson.loads(edited(whole, [NewElement(path=("list",), index=index, element={})])) == {"list": after}
+    assert orjson.loads(edited(whole, [ElementInsertion(path=("list",), index=index, element={})])) == {"list": after}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,13 @@ from festinger.ids import MAIN_SPACE, SessionId
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.sessions.match import SessionMatch, SessionMatchKind, match_session, shared_length
-from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply, build_chain, reply_content_hash
+from festinger.proxy.sessions.session import (
+    ProxyCaller,
+    ProxySession,
+    SessionReply,
+    build_hash_chain,
+    reply_content_hash,
+)
 from festinger.services.block import ContextBlock, ContextLine
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -23,7 +29,7 @@ OTHER = "The certificate of hilbert expires in nine days; I renewed it."
 
 def session(name: str, *messages: dict[str, Any], at: datetime = NOON, replies: tuple[str, ...] = ()) -> ProxySession:
     request = chat(*messages)
-    chain = build_chain(request.turns)
+    chain = build_hash_chain(request.turns)
     spoken = zip(request.turns, chain.contents, strict=True)
     return ProxySession(
         caller=DOBBY,
@@ -40,7 +46,7 @@ def session(name: str, *messages: dict[str, Any], at: datetime = NOON, replies: 
 
 
 def recognised(request: ChatRequest, *live: ProxySession, now: datetime = NOON + timedelta(seconds=5)) -> SessionMatch:
-    return match_session(build_chain(request.turns), request.turns, live=live, now=now)
+    return match_session(build_hash_chain(request.turns), request.turns, live=live, now=now)
 
 
 START = (system("Be brief."), user("hi"))
@@ -101,7 +107,7 @@ def test_volatile_tails_do_not_count_even_where_they_are_a_whole_message():
     def prompt(text: str) -> ChatRequest:
         return request_of({"prompt": text}, RequestKind.GENERATE)
 
-    first = build_chain(prompt("### User:\ngo\n\n### User:\n[EXTRAS]\n12:00\n\n").turns)
+    first = build_hash_chain(prompt("### User:\ngo\n\n### User:\n[EXTRAS]\n12:00\n\n").turns)
     later = prompt("### User:\ngo\n\n### Assistant:\nok\n\n### User:\n[EXTRAS]\n12:01\n\n")
     one = ProxySession(caller=DOBBY, id=SessionId("one"), at=NOON, head=first.head, links=first.links[:1])
 
@@ -135,15 +141,15 @@ def test_after_compaction_the_latest_reply_tells():
     retold = chat(system("Be brief."), user("Summary of what was: …"), assistant(LONG), user("go on"))
 
     assert recognised(retold, one) == SessionMatch(how=SessionMatchKind.REPLY, session=SessionId("one"))
-    assert recognised(chat(user("Summary"), assistant("short"), user("go on")), one).how is SessionMatchKind.NEW
+    assert recognised(chat(user("EpisodeSummary"), assistant("short"), user("go on")), one).how is SessionMatchKind.NEW
 
 
 @pytest.mark.requirement("P-23")
 def test_after_compaction_two_recent_steps_tell_and_one_does_not():
     one = session("one", *START, assistant("a"), tool("42"), assistant("c"), user("d"))
 
-    assert recognised(chat(user("Summary"), tool("42"), assistant("c"), user("e")), one).session == "one"
-    assert recognised(chat(user("Summary"), assistant("c"), user("e")), one).how is SessionMatchKind.NEW
+    assert recognised(chat(user("EpisodeSummary"), tool("42"), assistant("c"), user("e")), one).session == "one"
+    assert recognised(chat(user("EpisodeSummary"), assistant("c"), user("e")), one).how is SessionMatchKind.NEW
 
 
 @pytest.mark.requirement("P-23")
@@ -164,8 +170,8 @@ def test_two_contents_are_never_hashed_alike():
     texts = [("ab", "c"), ("a", "bc"), ("abc", ""), ("", "abc"), ("1:a", "b")]
     requests = [chat(user(one), assistant(two)) for one, two in texts]
 
-    assert len({build_chain(request.turns).end for request in requests}) == len(texts)
-    assert build_chain(chat(user("a")).turns).end != build_chain(chat(assistant("a")).turns).end
+    assert len({build_hash_chain(request.turns).end for request in requests}) == len(texts)
+    assert build_hash_chain(chat(user("a")).turns).end != build_hash_chain(chat(assistant("a")).turns).end
 
 
 def test_a_call_is_not_hashed_like_a_text_that_spells_it():
@@ -175,7 +181,7 @@ def test_a_call_is_not_hashed_like_a_text_that_spells_it():
 
     requests = [called("a", "ls"), called("acallls{}"), called("a", "l", "s"), called("a", "lscall"), called("a")]
 
-    assert len({build_chain(chat(request).turns).end for request in requests}) == len(requests)
+    assert len({build_hash_chain(chat(request).turns).end for request in requests}) == len(requests)
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=12), st.lists(st.sampled_from("ab"), max_size=12))
@@ -183,14 +189,14 @@ def test_chains_share_exactly_what_histories_share(one: list[str], other: list[s
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
-    chains = [build_chain(chat(*map(user, words)).turns).links for words in (one, other)]
+    chains = [build_hash_chain(chat(*map(user, words)).turns).links for words in (one, other)]
 
     assert shared_length(*chains) == same
 
 
 @pytest.mark.requirement("P-23")
 def test_a_reply_is_hashed_as_it_will_come_back():
-    sent = build_chain(chat(user("a"), assistant(LONG)).turns).contents[1]
+    sent = build_hash_chain(chat(user("a"), assistant(LONG)).turns).contents[1]
 
     assert reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=LONG + "\n")) == sent
     assert reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=OTHER)) != sent

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.proxy.protocols.wire import assistant, chat, system, user
 
 from festinger.ids import MAIN_SPACE, SessionId
-from festinger.proxy.sessions.match import QUOTE_CHARS, is_side_request, matches_pattern, quotes_a_reply
+from festinger.proxy.sessions.match import QUOTE_CHARS, is_side_request, quotes_a_reply, starts_with_pattern
 from festinger.proxy.sessions.session import ProxyCaller, ProxySession, SessionReply
 from festinger.settings.tree import SIDE_PATTERNS
 
@@ -83,4 +83,4 @@ def test_a_short_quote_an_old_one_and_a_history_are_none():
     ],
 )
 def test_a_star_stands_for_anything(text: str, pattern: str, fits: bool):
-    assert matches_pattern(text, pattern) is fits
+    assert starts_with_pattern(text, pattern) is fits

@@ -13,7 +13,7 @@ from festinger.proxy.sessions.session import (
     ProxySession,
     SessionReply,
     advance_session,
-    build_chain,
+    build_hash_chain,
     truncate_last_replies,
 )
 from festinger.services.block import ContextBlock, ContextLine
@@ -25,7 +25,7 @@ SESSION = ProxySession(caller=ProxyCaller(space=MAIN_SPACE, name="dobby"), id=Se
 
 def test_a_request_leaves_its_history_and_its_blocks():
     request = chat(user("hi"), assistant("yes"), user("go on"))
-    chain = build_chain(request.turns)
+    chain = build_hash_chain(request.turns)
     given = replace(SESSION, blocks={b"1": BLOCK})
 
     after = advance_session(given, None, turns=request.turns, chain=chain, at=NOON + timedelta(minutes=1))
@@ -41,7 +41,7 @@ def test_what_another_request_put_down_meanwhile_stays():
     beside = replace(SESSION, replies=(said,), blocks={b"2": BLOCK})
     given = replace(SESSION, blocks={b"1": BLOCK})
 
-    after = advance_session(given, beside, turns=request.turns, chain=build_chain(request.turns), at=NOON)
+    after = advance_session(given, beside, turns=request.turns, chain=build_hash_chain(request.turns), at=NOON)
 
     assert after.replies == (said,)
     assert after.blocks == {b"1": BLOCK, b"2": BLOCK}
@@ -49,7 +49,7 @@ def test_what_another_request_put_down_meanwhile_stays():
 
 def test_a_session_knows_only_the_latest_of_what_was_said():
     request = chat(*(assistant(f"answer {n}") for n in range(RECENT + 10)), user("go on"))
-    chain = build_chain(request.turns)
+    chain = build_hash_chain(request.turns)
 
     after = advance_session(SESSION, None, turns=request.turns, chain=chain, at=NOON)
 

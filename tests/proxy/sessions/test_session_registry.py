@@ -41,10 +41,10 @@ def test_sessions_of_different_callers_or_spaces_never_meet(other: ProxyCaller):
 
     assert sessions.find(other, SessionId("s"), now=NOON) is None
     assert sessions.alike(other, b"head", now=NOON) == []
-    assert [*sessions.that_said(other, [b"word", b"reply"], now=NOON)] == []
+    assert [*sessions.find_by_contents(other, [b"word", b"reply"], now=NOON)] == []
     assert sessions.newest(other, now=NOON, limit=9) == []
     assert not sessions.is_ours(other, BLOCK.text)
-    assert sessions.of_response(other, "resp_1") is None
+    assert sessions.find_by_response(other, "resp_1") is None
 
 
 def test_what_is_kept_is_found_by_name_beginning_words_and_block():
@@ -54,10 +54,10 @@ def test_what_is_kept_is_found_by_name_beginning_words_and_block():
 
     assert sessions.find(DOBBY, SessionId("s"), now=NOON) == kept
     assert sessions.alike(DOBBY, b"head", now=NOON) == [kept]
-    assert [*sessions.that_said(DOBBY, [b"reply"], now=NOON)] == [kept]
+    assert [*sessions.find_by_contents(DOBBY, [b"reply"], now=NOON)] == [kept]
     assert sessions.newest(DOBBY, now=NOON, limit=9) == [kept]
     assert sessions.is_ours(DOBBY, BLOCK.text)
-    assert sessions.of_response(DOBBY, "resp_1") == "s"
+    assert sessions.find_by_response(DOBBY, "resp_1") == "s"
 
 
 def test_an_idle_hour_ends_a_session():
@@ -150,7 +150,9 @@ def test_sessions_are_found_by_what_they_are_now_and_by_nothing_that_they_were(k
             alike = [each for each in mine if each.head == found]
             said = [each for each in mine if found in each.recent or found in {one.content for one in each.replies}]
             assert sessions.alike(caller, found, now=NOON) == alike[::-1]
-            assert {each.id for each in sessions.that_said(caller, [found], now=NOON)} == {each.id for each in said}
+            assert {each.id for each in sessions.find_by_contents(caller, [found], now=NOON)} == {
+                each.id for each in said
+            }
         for text in (BLOCK.text, "other"):
             ours = any(text == block.text for each in mine for block in each.blocks.values())
             assert sessions.is_ours(caller, text) is ours

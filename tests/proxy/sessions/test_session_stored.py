@@ -16,8 +16,8 @@ from festinger.proxy.sessions.session import (
     merge_sessions,
     to_stored_session,
 )
-from festinger.services.block import ContextBlock, ContextLine, NoteRef, graph_line
-from festinger.store.repositories.exchanges import StoredBlock
+from festinger.services.block import ContextBlock, ContextLine, NoteRef, build_world_line
+from festinger.store.repositories.exchanges import StoredNoteBlock
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
 CALLER = ProxyCaller(space=SpaceId("main"), name="local/default")
@@ -25,7 +25,7 @@ RECOLLECTION = str(UUID(int=7))
 
 hashes = st.binary(min_size=16, max_size=16)
 notes = st.builds(NoteRef, kind=st.just("edge"), id=st.text(max_size=9), version=st.integers(0, 9))
-lines = st.builds(graph_line, st.text(min_size=1, max_size=20), st.lists(notes, max_size=2)).filter(
+lines = st.builds(build_world_line, st.text(min_size=1, max_size=20), st.lists(notes, max_size=2)).filter(
     lambda line: bool(line.text)
 )
 blocks = st.builds(
@@ -116,6 +116,6 @@ def test_stored_blocks_name_their_recollection():
     block = ContextBlock(label="", lines=(ContextLine(text="one"),))
     [kept] = to_stored_session(session(), fresh=block, anchor=b"a" * 16, recollection=RECOLLECTION).blocks
 
-    assert kept == StoredBlock(
+    assert kept == StoredNoteBlock(
         anchor=b"a" * 16, id=UUID(RECOLLECTION), text="<recollection>\none\n</recollection>", notes=[[]]
     )

@@ -64,7 +64,7 @@ def test_zstd_is_read_where_there_is_a_decoder_and_passes_where_there_is_none(mo
     assert decode_body(b"abc", b"zstd") is None
 
     fake = SimpleNamespace(ZstdDecompressor=Reverser, ZstdError=BadFrame)
-    monkeypatch.setattr(transport_body, "_zstd", lambda: fake)
+    monkeypatch.setattr(transport_body, "_import_zstd", lambda: fake)
     assert decode_body(b"abc", b"zstd") == b"cba"
     assert decode_body(b"!", b"zstd") is None
     assert decode_body(b"abc", b"zstd", limit=2) is None

@@ -5,7 +5,13 @@ import socket
 import pytest
 
 from festinger.errors import CannotStart, NeedsKey, PortTaken
-from festinger.proxy.transport.server import check_bind, close_sockets, expand_loopback, is_exposed, open_sockets
+from festinger.proxy.transport.server import (
+    close_sockets,
+    expand_loopback,
+    is_exposed,
+    open_sockets,
+    require_key_if_exposed,
+)
 
 
 @pytest.mark.requirement("P-80")
@@ -31,7 +37,7 @@ def test_only_loopback_is_unexposed(host: str, exposed: bool):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", ""])
 def test_an_exposed_server_without_a_key_does_not_start(host: str):
     with pytest.raises(NeedsKey) as refused:
-        check_bind(host, any_key=False, insecure=False)
+        require_key_if_exposed(host, any_key=False, insecure=False)
 
     assert "--insecure-bind" in refused.value.hint
 
@@ -52,7 +58,7 @@ def test_a_key_or_a_person_who_accepts_the_risk_lets_it_start(host: str, any_key
 
 def is_let_start(host: str, *, any_key: bool, insecure: bool) -> bool:
     try:
-        check_bind(host, any_key=any_key, insecure=insecure)
+        require_key_if_exposed(host, any_key=any_key, insecure=insecure)
     except NeedsKey:
         return False
     return True

@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.proxy.transport.streams import DONE, StreamEndReason, StreamFrame, find_end_mark
+from festinger.proxy.transport.streams import DONE, StreamEndReason, StreamFrame, find_end_reason
 
 STREAMED = [
     (StreamFrame(data={"done": False}), None),
@@ -27,11 +27,11 @@ STREAMED = [
 @pytest.mark.requirement("P-18")
 @pytest.mark.parametrize(("frame", "mark"), STREAMED)
 def test_a_frame_of_a_stream_says_what_its_protocol_says(frame: StreamFrame, mark: StreamEndReason | None):
-    assert find_end_mark(frame, streamed=True) is mark
+    assert find_end_reason(frame, streamed=True) is mark
 
 
 @pytest.mark.requirement("P-18")
 def test_a_document_ends_with_itself():
-    assert find_end_mark(StreamFrame(data={"message": {}}), streamed=False) is StreamEndReason.WHOLE
-    assert find_end_mark(StreamFrame(data={"error": "no"}), streamed=False) is StreamEndReason.ERROR
-    assert find_end_mark(StreamFrame(data=[]), streamed=False) is StreamEndReason.WHOLE
+    assert find_end_reason(StreamFrame(data={"message": {}}), streamed=False) is StreamEndReason.WHOLE
+    assert find_end_reason(StreamFrame(data={"error": "no"}), streamed=False) is StreamEndReason.ERROR
+    assert find_end_reason(StreamFrame(data=[]), streamed=False) is StreamEndReason.WHOLE

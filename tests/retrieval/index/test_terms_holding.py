@@ -20,7 +20,7 @@ class Watch:
 
 
 def test_of_what_nobody_looked_at_anything_may_be_there():
-    assert NonEmptySpaces(Watch()).may_hold(MAIN_SPACE)
+    assert NonEmptySpaces(Watch()).may_have_memories(MAIN_SPACE)
 
 
 async def test_a_space_that_was_seen_empty_is_not_asked_for_a_moment(store: Store):
@@ -28,9 +28,9 @@ async def test_a_space_that_was_seen_empty_is_not_asked_for_a_moment(store: Stor
     holdings = NonEmptySpaces(watch)
 
     assert not await holdings.holds(store, MAIN_SPACE)
-    assert (holdings.may_hold(MAIN_SPACE), holdings.may_hold(OTHER)) == (False, True)
+    assert (holdings.may_have_memories(MAIN_SPACE), holdings.may_have_memories(OTHER)) == (False, True)
     watch.at += EMPTY_FOR
-    assert holdings.may_hold(MAIN_SPACE)
+    assert holdings.may_have_memories(MAIN_SPACE)
 
 
 async def test_what_this_process_stores_is_known_at_once_and_what_another_stores_at_the_next_look(store: Store):
@@ -40,7 +40,7 @@ async def test_what_this_process_stores_is_known_at_once_and_what_another_stores
     mine.stored(MAIN_SPACE)
     await Mind(store).learn("The printer's driver is Gutenprint.")
 
-    assert mine.may_hold(MAIN_SPACE)
+    assert mine.may_have_memories(MAIN_SPACE)
     assert await mine.holds(store, MAIN_SPACE)
     assert await others.holds(store, MAIN_SPACE)
     assert not await others.holds(store, OTHER)

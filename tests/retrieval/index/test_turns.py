@@ -18,9 +18,9 @@ from festinger.ids import MAIN_SPACE
 from festinger.memory.episodes.store import close_episode
 from festinger.memory.model import parse_kind
 from festinger.retrieval.index.turns import PART_CHARS, PIECE, embed_turns, index_turns, split_text
-from festinger.settings.beliefs import RetrievalSettings
+from festinger.settings.memory_sections import RetrievalSettings
 from festinger.store.pool import Store
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 MINUTE = timedelta(minutes=1)
 
@@ -219,7 +219,7 @@ async def test_a_long_turn_is_as_good_an_answer_as_its_best_part_and_has_no_weig
     [item] = (await mind.recall(cue, explain=True)).items
 
     assert len(parts) > 2
-    assert all(count_tokens(part) <= 200 for part in parts)
+    assert all(estimate_tokens(part) <= 200 for part in parts)
     assert (item.id, item.text) == (turn, long.strip())
     assert item.evidence == pytest.approx(0.5, abs=1e-3)
     assert item.why is not None

@@ -30,9 +30,9 @@ from festinger.proposals.verdicts.apply import UndoApprovalResult, undo_approval
 from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.propose import propose
 from festinger.runtime.app import App
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 ADA = Author(name="Ada", proof=IdentityProof.LOGIN, id="ada")
 PLACE = Scope(space=MAIN_SPACE, agent=DEFAULT_AGENT)
 

@@ -7,11 +7,11 @@ from tests.runtime.effects.approving import PLACE, Approving, approving
 
 from festinger.errors import BadInput, NotProposable, Outdated, UndoBlocked
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Origin, SessionId, cause
-from festinger.memory.censors.edit import CensorRequest, add_censor, deactivate, page_censors
+from festinger.memory.censors.edit import CensorRequest, add_censor, deactivate, load_page_of_censors
 from festinger.proposals.model import ProposalType
 from festinger.world.conflicts import PENDING, Conflict, load_conflicts
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, WorldStatement
-from festinger.world.state import apply_statement
 
 TUNED = "memory.censor_threshold"
 
@@ -25,7 +25,7 @@ async def test_a_censor_is_made_and_made_stronger_by_approval_alone_and_both_are
         made = await at.approve(
             ProposalType.CENSOR_RULE, {"pattern": r"rm -rf \S+", "on": ["tool"], "reason": "It erases."}
         )
-        (censor,) = await page_censors(deps, MAIN_SPACE)
+        (censor,) = await load_page_of_censors(deps, MAIN_SPACE)
         assert (censor.standing, censor.pattern, censor.reason) == ("warn", r"rm -rf \S+", "It erases.")
         assert censor.id in (await at.app.memory.watch.in_force(MAIN_SPACE)).censors
         with pytest.raises(Outdated, match="so already"):
@@ -40,9 +40,9 @@ async def test_a_censor_is_made_and_made_stronger_by_approval_alone_and_both_are
             await at.undo(stronger)
         await at.undo(weaker)
         await at.undo(stronger)
-        assert [each.standing for each in await page_censors(deps, MAIN_SPACE)] == ["warn"]
+        assert [each.standing for each in await load_page_of_censors(deps, MAIN_SPACE)] == ["warn"]
         await at.undo(made)
-        assert [each.standing for each in await page_censors(deps, MAIN_SPACE)] == ["off"]
+        assert [each.standing for each in await load_page_of_censors(deps, MAIN_SPACE)] == ["off"]
         assert (await at.app.memory.watch.in_force(MAIN_SPACE)).censors == {}
 
 
@@ -65,7 +65,7 @@ async def test_a_censor_that_is_gone_or_off_is_not_made_stronger(database_url: s
 
         assert await at.rows("select * from proposal_effect") == []
         assert [row["state"] for row in await at.rows("select state from proposal")] == ["promoted"] * 2
-        assert [each.standing for each in await page_censors(at.app.memory.deps, MAIN_SPACE)] == ["off"]
+        assert [each.standing for each in await load_page_of_censors(at.app.memory.deps, MAIN_SPACE)] == ["off"]
 
 
 async def contradicted(at: Approving) -> Conflict:

@@ -10,18 +10,18 @@ from tests.conftest import MONDAY
 from tests.store.homes import names
 
 from festinger.errors import BadInput, NotFound, Refused, StoreUnfit
-from festinger.jobs.queue import job_migrations
+from festinger.jobs.queue import load_engine_migrations
 from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import (
-    Manifest,
-    automatic_backup,
+    BackupManifest,
+    choose_backup_programs,
+    create_automatic_backup,
     create_backup,
     file_fingerprint,
-    program_address,
-    programs_for,
-    select_outdated,
+    select_outdated_dumps,
+    split_off_password,
 )
-from festinger.store.migration import own_migrations
+from festinger.store.migration import load_own_migrations
 
 VECTORS = """
     create table thing_vector (id integer, model text, dims integer, text_hash text, vector halfvec(3));
@@ -49,8 +49,10 @@ async def test_a_manifest_tells_schema_counts_hash_and_embedders(filled_url: str
     assert made.tables["aside.odd"] == 5
     assert made.tables["public.space"] == 1
     assert made.embedders == ("ollama:large", "onnx:small")
-    assert made.migrations == {migration.name: migration.sha256 for migration in [*own_migrations(), *job_migrations()]}
-    assert made.schema_version == own_migrations()[-1].name
+    assert made.migrations == {
+        migration.name: migration.sha256 for migration in [*load_own_migrations(), *load_engine_migrations()]
+    }
+    assert made.schema_version == load_own_migrations()[-1].name
     assert (made.bytes, made.sha256) == file_fingerprint(target)
     assert made.made_at == MONDAY
     assert target.read_bytes().startswith(b"PGDMP")
@@ -117,7 +119,7 @@ async def test_automatic_backups_keep_the_newest_and_never_touch_a_person_s(fill
     (folder / "mine.dump").write_text("precious")
     moments = [MONDAY + timedelta(days=day) for day in range(3)]
 
-    made = [await automatic_backup(filled_url, folder, keep=2, clock=lambda at=at: at) for at in moments]  # type: ignore[misc]
+    made = [await create_automatic_backup(filled_url, folder, keep=2, clock=lambda at=at: at) for at in moments]  # type: ignore[misc]
 
     assert sorted(path.name for path in folder.iterdir()) == sorted(
         [made[1].name, f"{made[1].name}.json", made[2].name, f"{made[2].name}.json", "mine.dump"]
@@ -128,13 +130,13 @@ async def test_automatic_backups_keep_the_newest_and_never_touch_a_person_s(fill
 def test_what_is_outdated_is_always_the_oldest_beyond_the_limit(days: list[int], keep: int) -> None:
     names = [f"auto-{day:08}.dump" for day in days]
 
-    gone = select_outdated([*names, "mine.dump", "auto-00000000.dump.json"], keep=keep)
+    gone = select_outdated_dumps([*names, "mine.dump", "auto-00000000.dump.json"], keep=keep)
 
     assert sorted(names)[-keep:] == sorted(set(names) - set(gone))
 
 
 def test_a_password_is_never_an_argument_of_a_program() -> None:
-    address, environment = program_address("postgresql://ada:s3cret@db.example:5433/mind?sslmode=require")
+    address, environment = split_off_password("postgresql://ada:s3cret@db.example:5433/mind?sslmode=require")
 
     assert "s3cret" not in address
     assert "sslmode=require" in address
@@ -142,12 +144,17 @@ def test_a_password_is_never_an_argument_of_a_program() -> None:
 
 
 def test_the_oldest_programs_that_can_read_the_server_are_taken() -> None:
-    assert [programs_for(version).major for version in (150_004, 160_000, 170_001, 180_004)] == [16, 16, 18, 18]
+    assert [choose_backup_programs(version).major for version in (150_004, 160_000, 170_001, 180_004)] == [
+        16,
+        16,
+        18,
+        18,
+    ]
     with pytest.raises(StoreUnfit, match="PostgreSQL 19"):
-        programs_for(190_000)
+        choose_backup_programs(190_000)
 
 
-MANIFEST = Manifest(
+MANIFEST = BackupManifest(
     made_at=MONDAY, festinger="1", postgres=18, migrations={}, tables={}, embedders=(), bytes=1, sha256="x"
 )
 

@@ -11,16 +11,16 @@ from tests.conftest import MONDAY
 from tests.store.homes import Home, opened
 
 from festinger.errors import BadInput, Refused, SchemaTooNew
-from festinger.jobs.queue import job_migrations
+from festinger.jobs.queue import load_engine_migrations
 from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import create_backup
 from festinger.store.backup.restore import RestoreResult, restore
 from festinger.store.erasure import ErasureEntry
-from festinger.store.migration import Migration, migrate, own_migrations
+from festinger.store.migration import Migration, load_own_migrations, migrate
 from festinger.store.pool import Transaction
 from festinger.store.queries import Query
 
-EVERY_MIGRATION = [*own_migrations(), *job_migrations()]
+EVERY_MIGRATION = [*load_own_migrations(), *load_engine_migrations()]
 
 THINGS = r"""
     create type mood as enum ('calm', 'cross');
@@ -220,7 +220,7 @@ async def test_a_backup_of_a_newer_schema_is_refused_before_anything_is_touched(
     await create_backup(things_url, tmp_path / "b")
 
     with pytest.raises(SchemaTooNew):
-        await brought_back(tmp_path / "b", things_url, replace=True, migrations=own_migrations()[:1])
+        await brought_back(tmp_path / "b", things_url, replace=True, migrations=load_own_migrations()[:1])
 
     assert not (tmp_path / "backups").exists()
 
@@ -247,14 +247,14 @@ async def test_a_backup_of_an_older_schema_is_brought_to_the_present_before_the_
 @pytest.mark.requirement("X-38")
 async def test_the_embedded_database_is_replaced_without_being_its_superuser(home: Home, tmp_path: Path) -> None:
     async with opened(home) as url:
-        await migrate(url, own_migrations())
+        await migrate(url, load_own_migrations())
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(THINGS)
         made = await create_backup(url, tmp_path / "b")
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("delete from thing where id = 1")
 
-        done = await brought_back(tmp_path / "b", url, replace=True, migrations=own_migrations())
+        done = await brought_back(tmp_path / "b", url, replace=True, migrations=load_own_migrations())
 
         assert len(rows(url)) == made.tables["public.thing"] == 3
         assert done.before is not None

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from festinger.store.embedded.holders import (
     SAME_START_SECONDS,
-    Holder,
+    ServerHolder,
     current_holder,
-    live_holders,
+    filter_live_holders,
     process_start_time,
     read_holders,
     register_holder,
@@ -18,34 +18,36 @@ from festinger.store.embedded.holders import (
     write_holders,
 )
 
-SHELL = Holder(pid=10, started=100.0)
-AGENT = Holder(pid=20, started=200.0)
+SHELL = ServerHolder(pid=10, started=100.0)
+AGENT = ServerHolder(pid=20, started=200.0)
 
 
 @pytest.mark.requirement("X-24")
 def test_dead_processes_and_used_again_numbers_are_dropped() -> None:
     began = {20: 200.0 + SAME_START_SECONDS / 2, 30: 999.0}
-    reused = Holder(pid=30, started=300.0)
+    reused = ServerHolder(pid=30, started=300.0)
 
-    assert live_holders([SHELL, AGENT, reused], started=began.get) == [AGENT]
+    assert filter_live_holders([SHELL, AGENT, reused], started=began.get) == [AGENT]
 
 
 def test_a_process_that_opened_twice_still_holds_after_leaving_once() -> None:
     assert remove_holder([SHELL, AGENT, SHELL], SHELL) == [AGENT, SHELL]
 
 
-holders = st.builds(Holder, pid=st.integers(1, 9), started=st.floats(0, 9))
+holders = st.builds(ServerHolder, pid=st.integers(1, 9), started=st.floats(0, 9))
 
 
 @given(st.lists(holders), holders)
-def test_who_leaves_takes_one_place_and_no_other(listed: list[Holder], leaving: Holder) -> None:
+def test_who_leaves_takes_one_place_and_no_other(listed: list[ServerHolder], leaving: ServerHolder) -> None:
     rest = remove_holder([*listed, leaving], leaving)
 
     assert sorted(rest, key=repr) == sorted(listed, key=repr)
 
 
 @given(st.lists(holders))
-def test_the_list_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, listed: list[Holder]) -> None:
+def test_the_list_is_read_as_it_was_written(
+    tmp_path_factory: pytest.TempPathFactory, listed: list[ServerHolder]
+) -> None:
     path = tmp_path_factory.mktemp("run") / "holders"
     write_holders(path, listed)
 
@@ -84,7 +86,7 @@ def test_a_zombie_holds_nothing() -> None:
 
 def test_entering_and_leaving_drop_those_who_died(tmp_path: Path) -> None:
     path = tmp_path / "holders"
-    write_holders(path, [Holder(pid=2**22 + 1, started=1.0)])
+    write_holders(path, [ServerHolder(pid=2**22 + 1, started=1.0)])
     me = current_holder()
 
     register_holder(path, me)

@@ -58,4 +58,4 @@ def test_data_that_somebody_owns_is_served_as_that_somebody(tmp_path: Path) -> N
 
 
 def test_a_program_is_started_as_itself_without_any_change_of_user() -> None:
-    assert Account(name="me", uid=os.geteuid(), gid=os.getegid()).as_process() == {}
+    assert Account(name="me", uid=os.geteuid(), gid=os.getegid()).subprocess_arguments() == {}

@@ -20,7 +20,7 @@ from festinger.errors import CannotStart, StoreUnfit
 from festinger.store.embedded import cluster, holders, password
 from festinger.store.embedded import programs as embedded_programs
 from festinger.store.embedded import start as embedded_start
-from festinger.store.embedded.start import EmbeddedServer, deadline_in, start_server
+from festinger.store.embedded.start import EmbeddedServerSpec, deadline_in, start_server
 
 SET_CHILD_SUBREAPER = 36
 """The number of `PR_SET_CHILD_SUBREAPER` for `prctl`: orphans become children of this process."""
@@ -285,7 +285,7 @@ async def test_a_note_with_the_pid_of_another_program_does_not_stop_a_start(home
         pid = home.postmaster
     os.kill(pid, signal.SIGKILL)
     who = account(home.layout.data)
-    with launched(["sleep", "1000"], **who.as_process()) as stranger:
+    with launched(["sleep", "1000"], **who.subprocess_arguments()) as stranger:
         note = home.layout.data / cluster.NOTE
         note.write_text(note.read_text().replace(str(pid), str(stranger.pid), 1))
 
@@ -331,7 +331,7 @@ async def test_a_crashed_owner_leaves_the_server_up_and_the_next_one_joins_it(ho
 
     async with opened(home):
         assert home.postmaster == pid
-        listed = holders.read_holders(holders.holders_file(home.layout))
+        listed = holders.read_holders(holders.holders_path(home.layout))
         assert listed == [holders.current_holder()]
 
     assert not home.is_running
@@ -418,7 +418,7 @@ async def test_a_start_that_fails_says_why_and_leaves_nothing_running(home: Home
 
 
 async def test_a_start_that_takes_too_long_leaves_nothing_running(home: Home) -> None:
-    server = EmbeddedServer(
+    server = EmbeddedServerSpec(
         layout=home.layout,
         binaries=embedded_programs.bundled_binaries(),
         account=account(home.layout.data),
@@ -520,7 +520,7 @@ async def test_a_cluster_whose_maker_was_killed_is_made_again(fresh: Home, grown
 
 def test_a_password_is_not_shown_with_the_server_that_has_it(home: Home) -> None:
     who = account(home.layout.data)
-    server = EmbeddedServer(
+    server = EmbeddedServerSpec(
         layout=home.layout, binaries=embedded_programs.bundled_binaries(), account=who, password="canary"
     )
 

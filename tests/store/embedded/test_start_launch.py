@@ -28,4 +28,4 @@ def test_a_renewed_deadline_has_its_whole_time_again() -> None:
     now = 6.0
 
     assert deadline.over
-    assert not deadline.renewed().over
+    assert not deadline.restart_from_now().over

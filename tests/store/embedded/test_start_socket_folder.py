@@ -9,13 +9,13 @@ from festinger.store.embedded.programs import Account
 from festinger.store.embedded.start import (
     LONGEST_PATH,
     SOCKET_NAME,
-    fits_socket_path,
+    ensure_socket_folder,
     is_private,
+    is_usable_socket_folder,
     remove_stale_socket,
     short_socket_parents,
-    socket_folder,
 )
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 
 ME = Account(name="me", uid=os.geteuid(), gid=os.getegid())
 
@@ -26,52 +26,52 @@ def test_a_socket_s_path_may_have_a_hundred_bytes(length: int, fitting: bool) ->
     folder = Path("/" + "h" * (length - len(f"//{SOCKET_NAME}")))
 
     assert len(str(folder / SOCKET_NAME)) == length
-    assert fits_socket_path(folder) is fitting
+    assert is_usable_socket_folder(folder) is fitting
 
 
 def test_bytes_count_and_not_letters() -> None:
-    assert fits_socket_path(Path("/" + "u" * 60))
-    assert not fits_socket_path(Path("/" + "ü" * 60))
+    assert is_usable_socket_folder(Path("/" + "u" * 60))
+    assert not is_usable_socket_folder(Path("/" + "ü" * 60))
 
 
 def test_a_comma_means_another_host_to_clients() -> None:
-    assert not fits_socket_path(Path("/a,b"))
+    assert not is_usable_socket_folder(Path("/a,b"))
 
 
 @pytest.mark.requirement("X-21")
 def test_a_folder_that_somebody_laid_in_our_way_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    far = Layout(home=tmp_path / ("d" * 120))
+    far = HomeLayout(home=tmp_path / ("d" * 120))
     far.home.mkdir()
     places = [tmp_path / "one", tmp_path / "two"]
     for place in places:
         place.mkdir()
     monkeypatch.setattr(module, "short_socket_parents", lambda _environment, euid: places)
-    monkeypatch.setattr(module, "fits_socket_path", lambda folder: folder != far.socket)
-    first = socket_folder(far, account=ME)
+    monkeypatch.setattr(module, "is_usable_socket_folder", lambda folder: folder != far.socket)
+    first = ensure_socket_folder(far, account=ME)
     assert first.parent == places[0]
     assert is_private(first, ME)
     assert not is_private(first, Account(name="other", uid=ME.uid + 1, gid=ME.gid))
-    assert socket_folder(far, account=ME) == first
+    assert ensure_socket_folder(far, account=ME) == first
 
     first.chmod(0o755)
-    assert socket_folder(far, account=ME).parent == places[1]
+    assert ensure_socket_folder(far, account=ME).parent == places[1]
     first.rmdir()
     first.symlink_to(tmp_path)
-    assert socket_folder(far, account=ME).parent == places[1]
+    assert ensure_socket_folder(far, account=ME).parent == places[1]
 
     monkeypatch.setattr(module, "short_socket_parents", lambda _environment, euid: [tmp_path / "missing"])
     with pytest.raises(CannotStart, match="too long"):
-        socket_folder(far, account=ME)
+        ensure_socket_folder(far, account=ME)
 
 
 def test_an_opened_socket_folder_in_the_home_stops_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "fits_socket_path", lambda folder: True)
-    layout = Layout(home=tmp_path)
+    monkeypatch.setattr(module, "is_usable_socket_folder", lambda folder: True)
+    layout = HomeLayout(home=tmp_path)
     layout.socket.mkdir()
     layout.socket.chmod(0o777)
 
     with pytest.raises(CannotStart, match="can enter"):
-        socket_folder(layout, account=ME)
+        ensure_socket_folder(layout, account=ME)
 
 
 def test_a_person_s_runtime_folder_comes_first_and_root_has_its_own() -> None:

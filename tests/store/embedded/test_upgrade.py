@@ -11,17 +11,17 @@ from festinger.store.backup import backup as manifests
 from festinger.store.embedded import cluster, password, programs, upgrade
 from festinger.store.embedded.programs import run_program
 from festinger.store.embedded.server import ensure_database
-from festinger.store.embedded.start import EmbeddedServer, deadline_in, start_server
-from festinger.store.paths import Layout, make_folder
+from festinger.store.embedded.start import EmbeddedServerSpec, deadline_in, start_server
+from festinger.store.paths import HomeLayout, make_folder
 
 OLD = 16
 
 
-async def grow_old(home: Home, *, checksums: bool, extra: str = "select 1") -> EmbeddedServer:
+async def grow_old(home: Home, *, checksums: bool, extra: str = "select 1") -> EmbeddedServerSpec:
     """A cluster as an older Festinger made it: PostgreSQL 16, our roles, a row, and a crash at the end."""
     who = account(home.layout.data)
     secret = password.load_or_create_password(home.config, lambda count: b"s" * count)
-    old = EmbeddedServer(layout=home.layout, binaries=programs.bundled_binaries(OLD), account=who, password=secret)
+    old = EmbeddedServerSpec(layout=home.layout, binaries=programs.bundled_binaries(OLD), account=who, password=secret)
     make_folder(home.path, mode=0o711)
     make_folder(home.layout.run)
     make_folder(home.layout.data, uid=who.uid, gid=who.gid)
@@ -108,22 +108,22 @@ async def test_a_version_that_the_programs_do_not_know_is_not_touched(fresh: Hom
 async def test_an_upgrade_killed_between_its_two_moves_is_finished_by_the_next_start(home: Home) -> None:
     async with opened(home) as url, connected(url) as connection:
         await connection.execute("create table kept as select 7 as number")
-    home.layout.data.rename(home.layout.upgraded)
+    home.layout.data.rename(home.layout.upgraded_cluster)
 
     async with opened(home) as url:
         assert await asked(url, "select number from kept") == 7
 
 
 def test_a_finished_cluster_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    layout = Layout(home=tmp_path)
-    for folder, major in ((layout.data, "16"), (layout.upgraded, "18")):
+    layout = HomeLayout(home=tmp_path)
+    for folder, major in ((layout.data, "16"), (layout.upgraded_cluster, "18")):
         folder.mkdir()
         (folder / "PG_VERSION").write_text(major)
 
     upgrade.finish_upgrade(layout)
 
     assert (layout.data / "PG_VERSION").read_text() == "18"
-    assert (layout.outdated / "PG_VERSION").read_text() == "16"
+    assert (layout.outdated_cluster / "PG_VERSION").read_text() == "16"
     upgrade.remove_old_cluster(layout)
     assert [path.name for path in tmp_path.iterdir()] == ["pg"]
 
@@ -138,4 +138,4 @@ def test_a_finished_cluster_takes_the_place_of_the_old_one(tmp_path: Path) -> No
     ],
 )
 def test_the_reason_of_a_failed_upgrade_is_found(said: str, logs: list[str], line: str) -> None:
-    assert upgrade.find_failure_reason(said, logs) == line
+    assert upgrade.find_upgrade_failure_reason(said, logs) == line

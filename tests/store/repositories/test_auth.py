@@ -19,19 +19,19 @@ from festinger.store.repositories.auth import (
     ROOM,
     AccessRole,
     ApiKey,
-    find_key,
+    find_api_key,
     is_api_key,
     load_api_keys,
     make_key,
-    new_secret,
+    new_api_key,
     record_key_use,
     revoke_key,
 )
 
 MAIN = SpaceId("main")
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
-SECRET = new_secret(random.Random(1).randbytes)
-OTHER_SECRET = new_secret(random.Random(2).randbytes)
+SECRET = new_api_key(random.Random(1).randbytes)
+OTHER_SECRET = new_api_key(random.Random(2).randbytes)
 
 KEY = ApiKey(
     space=MAIN, id=UUID(int=1), name="laptop", role=AccessRole.AGENT, agent=AgentId("default"), created_at=MONDAY
@@ -51,7 +51,7 @@ async def revoke(store: Store, key: ApiKey, at: datetime) -> None:
 
 @given(random_bytes=st.binary(min_size=32, max_size=32))
 def test_a_secret_is_the_prefix_and_all_32_random_bytes(random_bytes: bytes) -> None:
-    secret = new_secret(lambda count: random_bytes[:count])
+    secret = new_api_key(lambda count: random_bytes[:count])
 
     assert secret.startswith("fst_")
     assert len(secret) == LENGTH
@@ -62,8 +62,8 @@ async def test_a_key_is_found_by_its_secret_alone(store: Store) -> None:
     await make(store, KEY, SECRET)
     await make(store, OTHER, OTHER_SECRET)
 
-    assert await find_key(store, SECRET) == KEY
-    assert await find_key(store, OTHER_SECRET, hot=True) == OTHER
+    assert await find_api_key(store, SECRET) == KEY
+    assert await find_api_key(store, OTHER_SECRET, hot=True) == OTHER
 
 
 @pytest.mark.parametrize(
@@ -73,14 +73,14 @@ async def test_a_key_is_found_by_its_secret_alone(store: Store) -> None:
 async def test_anything_else_finds_no_key(store: Store, shown: str) -> None:
     await make(store, KEY, SECRET)
 
-    assert await find_key(store, shown) is None
+    assert await find_api_key(store, shown) is None
 
 
 @pytest.mark.parametrize("shown", ["sk-123", "fst_short", "x" * LENGTH])
 async def test_what_cannot_be_ours_is_not_even_looked_up(store: Store, shown: str) -> None:
     await store.pool.close()
 
-    assert await find_key(store, shown) is None
+    assert await find_api_key(store, shown) is None
 
 
 def test_only_what_has_the_prefix_is_taken_for_ours() -> None:
@@ -103,7 +103,7 @@ async def test_a_revoked_key_is_found_no_more_and_stays_listed(store: Store) -> 
     await revoke(store, KEY, MONDAY + timedelta(days=1))
     await revoke(store, KEY, MONDAY + timedelta(days=2))
 
-    assert await find_key(store, SECRET) is None
+    assert await find_api_key(store, SECRET) is None
     assert await load_api_keys(store) == [replace(KEY, revoked_at=MONDAY + timedelta(days=1))]
 
 
@@ -113,7 +113,7 @@ async def test_a_key_of_another_space_cannot_be_revoked_from_here(store: Store) 
     with pytest.raises(NotFound):
         await revoke(store, replace(KEY, space=SpaceId("other")), MONDAY)
 
-    assert await find_key(store, SECRET) == KEY
+    assert await find_api_key(store, SECRET) == KEY
 
 
 async def test_keys_are_listed_by_space_oldest_first(store: Store) -> None:
@@ -134,7 +134,7 @@ async def test_two_live_keys_of_a_space_cannot_share_a_name_but_a_revoked_one_gi
 
     await revoke(store, KEY, MONDAY)
     await make(store, duplicate, OTHER_SECRET)
-    assert await find_key(store, OTHER_SECRET) == duplicate
+    assert await find_api_key(store, OTHER_SECRET) == duplicate
 
 
 async def test_making_and_revoking_are_counted_so_that_doors_let_go_of_a_revoked_key(store: Store) -> None:
@@ -156,4 +156,4 @@ async def test_a_use_is_noted_at_most_once_a_minute(store: Store) -> None:
 
 
 def test_two_secrets_from_the_operating_system_differ() -> None:
-    assert new_secret(os.urandom) != new_secret(os.urandom)
+    assert new_api_key(os.urandom) != new_api_key(os.urandom)

@@ -19,8 +19,8 @@ from festinger.store.repositories.models import (
     add_model,
     change_model_key,
     delete_model,
+    load_model_endpoint,
     load_stored_models,
-    model_endpoint,
 )
 
 VAULT = Vault(MasterKey(raw=b"a" * KEY_BYTES), system_entropy)
@@ -97,7 +97,7 @@ async def test_the_endpoint_of_a_row_has_its_key_and_address(store: Store) -> No
     model = await added(store, base_url="http://127.0.0.1:8080/v1/")
 
     async def resolve(row: UUID) -> Endpoint:
-        return await model_endpoint(store, row, space=MAIN_SPACE, vault=VAULT)
+        return await load_model_endpoint(store, row, space=MAIN_SPACE, vault=VAULT)
 
     found = await resolve_endpoint(str(model), resolve, environment={})
 
@@ -108,7 +108,7 @@ async def test_the_endpoint_of_a_row_has_its_key_and_address(store: Store) -> No
 async def test_without_an_address_the_providers_own_is_used(store: Store) -> None:
     model = await added(store, provider=ProviderName.CLAUDE)
 
-    found = await model_endpoint(store, model, space=MAIN_SPACE, vault=VAULT)
+    found = await load_model_endpoint(store, model, space=MAIN_SPACE, vault=VAULT)
 
     assert found.address == OWN_ADDRESS[ProviderName.CLAUDE]
 
@@ -119,7 +119,7 @@ async def test_a_model_without_a_key_shows_none(store: Store) -> None:
     (shown,) = await listed(store)
 
     assert shown.api_key == ""
-    assert (await model_endpoint(store, model, space=MAIN_SPACE, vault=VAULT)).api_key is None
+    assert (await load_model_endpoint(store, model, space=MAIN_SPACE, vault=VAULT)).api_key is None
 
 
 @pytest.mark.requirement("X-91", "W-60")
@@ -131,8 +131,8 @@ async def test_with_the_key_lost_a_model_is_unusable_and_the_rest_runs(store: St
 
     assert [model.api_key for model in shown] == [UNREADABLE, ""]
     with pytest.raises(ProviderRefused, match="unusable: cannot decrypt"):
-        await model_endpoint(store, sealed, space=MAIN_SPACE, vault=OTHER)
-    assert await model_endpoint(store, keyless, space=MAIN_SPACE, vault=OTHER)
+        await load_model_endpoint(store, sealed, space=MAIN_SPACE, vault=OTHER)
+    assert await load_model_endpoint(store, keyless, space=MAIN_SPACE, vault=OTHER)
 
 
 @pytest.mark.requirement("X-91")
@@ -154,7 +154,7 @@ async def test_a_key_moved_to_another_row_does_not_open_there(store: Store) -> N
     await store.run(Query(room="test", name="x", purpose="x", sql=sql))
 
     with pytest.raises(ProviderRefused):
-        await model_endpoint(store, thief, space=MAIN_SPACE, vault=VAULT)
+        await load_model_endpoint(store, thief, space=MAIN_SPACE, vault=VAULT)
 
 
 @pytest.mark.requirement("X-81", "W-61")
@@ -185,7 +185,7 @@ async def test_a_model_of_another_space_is_not_found(store: Store) -> None:
     elsewhere = SpaceId("elsewhere")
 
     with pytest.raises(NotFound):
-        await model_endpoint(store, model, space=elsewhere, vault=VAULT)
+        await load_model_endpoint(store, model, space=elsewhere, vault=VAULT)
     async with store.transaction() as transaction:
         with pytest.raises(NotFound):
             await delete_model(transaction, model, space=elsewhere, used_by=())

@@ -13,7 +13,7 @@ from festinger.store.queries import Query
 from festinger.store.repositories.models import (
     SpendingTotals,
     StoredCallLedger,
-    day_costs,
+    last_day_costs,
     lifetime_costs,
     session_costs,
 )
@@ -100,7 +100,7 @@ async def test_sums_of_a_session_a_day_and_ever(store: Store) -> None:
     )
 
     session = await session_costs(store, space=MAIN_SPACE, session=SessionId("s1"))
-    day = await day_costs(store, space=MAIN_SPACE, now=MONDAY)
+    day = await last_day_costs(store, space=MAIN_SPACE, now=MONDAY)
     ever = await lifetime_costs(store, space=MAIN_SPACE)
 
     assert (session.total.calls, session.total.cost_usd) == (2, Decimal(5))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from festinger.store.repositories.request_log import BAD, decode_line, encode_line, erase_words_in_files
+from festinger.store.repositories.request_log import BAD, decode_spool_line, encode_spool_line, erase_words_in_spool
 from festinger.text.blocks import MARK, build_erasure_patterns
 
 SECRET = "The spare key hangs behind the quokka painting"
@@ -16,7 +16,7 @@ CUTS = list(build_erasure_patterns([SECRET]))
 
 def written(path: Path, *texts: str) -> Path:
     path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"".join(encode_line(json.dumps({"said": [text], "n": 1}).encode()) for text in texts))
+    path.write_bytes(b"".join(encode_spool_line(json.dumps({"said": [text], "n": 1}).encode()) for text in texts))
     return path
 
 
@@ -26,9 +26,9 @@ def test_files_that_nobody_holds_are_cut_and_their_records_stay_whole(tmp_path: 
     other = written(tmp_path / "b.spool", "Nothing of it here.")
     before = other.read_bytes()
 
-    assert erase_words_in_files(tmp_path, CUTS) == 1
+    assert erase_words_in_spool(tmp_path, CUTS) == 1
 
-    records = [decode_line(line) for line in left.read_bytes().splitlines()]
+    records = [decode_spool_line(line) for line in left.read_bytes().splitlines()]
     assert [json.loads(record) for record in records if isinstance(record, bytes)] == [
         {"said": [f"She said: {MARK}!"], "n": 1},
         {"said": ["Nothing of it here."], "n": 1},
@@ -41,7 +41,7 @@ def test_files_that_nobody_holds_are_cut_and_their_records_stay_whole(tmp_path: 
 def test_lines_that_were_set_aside_are_cut_as_they_stand(tmp_path: Path):
     (tmp_path / BAD).write_bytes(b"torn \xff " + SECRET.encode() + b" and more\n")
 
-    assert erase_words_in_files(tmp_path, CUTS) == 1
+    assert erase_words_in_spool(tmp_path, CUTS) == 1
 
     assert (tmp_path / BAD).read_bytes() == b"torn \xff " + MARK.encode() + b" and more\n"
 
@@ -52,7 +52,7 @@ def test_a_file_of_a_living_process_is_left_to_it(tmp_path: Path):
     handle = os.open(held, os.O_RDWR)
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
-        assert erase_words_in_files(tmp_path, CUTS) == 0
+        assert erase_words_in_spool(tmp_path, CUTS) == 0
     finally:
         os.close(handle)
 
@@ -62,5 +62,5 @@ def test_a_file_of_a_living_process_is_left_to_it(tmp_path: Path):
 def test_without_a_folder_or_words_nothing_is_looked_at(tmp_path: Path):
     written(tmp_path / "spool" / "a.spool", SECRET)
 
-    assert erase_words_in_files(tmp_path / "nowhere", CUTS) == 0
-    assert erase_words_in_files(tmp_path / "spool", []) == 0
+    assert erase_words_in_spool(tmp_path / "nowhere", CUTS) == 0
+    assert erase_words_in_spool(tmp_path / "spool", []) == 0

@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import EVERY_SPACE, MAIN_SPACE, SpaceId
-from festinger.store.cache_invalidation import bump_version, load_cache_versions
+from festinger.store.cache_invalidation import bump_cache_version, load_cache_versions
 from festinger.store.pool import Store
 from festinger.store.repositories.spaces import (
     NAME,
     ConfigRow,
     Space,
     check_space_name,
-    config_rows,
+    choose_space_id,
     create_space,
     delete_space,
     find_space,
-    free_space_id,
     load_spaces,
     put_config,
+    read_config_rows,
     rename_space,
 )
 
@@ -121,14 +121,14 @@ async def test_deleting_a_space_counts_its_rows_and_leaves_the_others_alone(stor
     # Its settings row, its cache version and itself.
     assert await delete(store, work.id, "work") == 3
 
-    assert {row.space for row in await config_rows(store)} == {MAIN_SPACE, EVERY_SPACE}
+    assert {row.space for row in await read_config_rows(store)} == {MAIN_SPACE, EVERY_SPACE}
     assert {cached.space for cached in await load_cache_versions(store)} == {MAIN_SPACE, EVERY_SPACE}
 
 
 async def test_a_deleted_space_is_told_to_who_keeps_something_of_it(store: Store) -> None:
     work = await create(store, "work")
     async with store.transaction() as transaction:
-        await bump_version(transaction, space=work.id, room="world")
+        await bump_cache_version(transaction, space=work.id, room="world")
 
     async with store.apart() as listening:
         await listening.execute("listen festinger_cache")
@@ -140,7 +140,7 @@ async def test_a_deleted_space_is_told_to_who_keeps_something_of_it(store: Store
 
 @given(name=NAMES, taken=st.sets(NAMES))
 def test_a_free_id_is_a_name_that_nobody_has(name: str, taken: set[str]) -> None:
-    found = free_space_id(name, taken)
+    found = choose_space_id(name, taken)
 
     assert found not in taken
     assert check_space_name(found)
@@ -150,4 +150,4 @@ def test_a_free_id_is_a_name_that_nobody_has(name: str, taken: set[str]) -> None
 def test_an_id_at_its_full_length_still_finds_room_for_a_number() -> None:
     name = "a" * 63
 
-    assert free_space_id(name, {name, "a" * 61 + "-2"}) == "a" * 61 + "-3"
+    assert choose_space_id(name, {name, "a" * 61 + "-2"}) == "a" * 61 + "-3"

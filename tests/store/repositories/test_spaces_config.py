@@ -5,7 +5,7 @@ import pytest
 from festinger.ids import EVERY_SPACE, SpaceId
 from festinger.store.cache_invalidation import CacheScope, load_cache_versions
 from festinger.store.pool import Store
-from festinger.store.repositories.spaces import ROOM, ConfigRow, config_rows, delete_config, find_space, put_config
+from festinger.store.repositories.spaces import ROOM, ConfigRow, delete_config, find_space, put_config, read_config_rows
 
 MAIN = SpaceId("main")
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -28,8 +28,8 @@ async def test_a_row_comes_back_as_it_was_put_with_who_and_when(store: Store) ->
     await put(store, everywhere)
     await put(store, here)
 
-    assert await config_rows(store) == [everywhere, here]
-    assert await config_rows(store, space=MAIN) == [here]
+    assert await read_config_rows(store) == [everywhere, here]
+    assert await read_config_rows(store, space=MAIN) == [here]
 
 
 @pytest.mark.requirement("X-12")
@@ -39,7 +39,7 @@ async def test_a_second_value_takes_the_place_of_the_first_and_names_it(store: S
     assert await put(store, row("ollama:a")) is None
     assert await put(store, newer) == "ollama:a"
 
-    assert await config_rows(store) == [newer]
+    assert await read_config_rows(store) == [newer]
 
 
 @pytest.mark.requirement("X-12")
@@ -51,7 +51,7 @@ async def test_a_deleted_row_is_gone_and_says_what_it_was(store: Store) -> None:
         second = await delete_config(transaction, space=MAIN, key="llm.write")
 
     assert (first, second) == ("ollama:a", None)
-    assert await config_rows(store) == []
+    assert await read_config_rows(store) == []
 
 
 @pytest.mark.requirement("X-12", "X-60")

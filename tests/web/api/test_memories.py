@@ -18,7 +18,7 @@ from festinger.errors import BadInput
 from festinger.ids import EVERY_SPACE
 from festinger.memory.learn import pipeline
 from festinger.memory.learn.result import HTTP
-from festinger.memory.model import Action
+from festinger.memory.model import LearnAction
 from festinger.runtime.app import StartOptions
 from festinger.services.access import issue_key
 from festinger.store.repositories.auth import AccessRole
@@ -70,7 +70,7 @@ async def test_each_action_is_told_with_its_status_and_all_that_happened(databas
     assert (refused.status, refused.json["action"]) == (422, "refused")
     assert refused.json["error"]["name"] == "refused"
     assert refused.json["refusal"] in str(refused.json["error"]["details"])
-    assert set(HTTP) == set(Action)
+    assert set(HTTP) == set(LearnAction)
     assert stored.headers["etag"] == '"1"'
     assert superseded.json["superseded"] == [stored.json["memory"]["id"]]
     assert superseded.json["judgement"]["relation"] == "update"

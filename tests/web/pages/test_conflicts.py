@@ -14,7 +14,7 @@ from festinger.jobs.worker import WorkerPool
 from festinger.memory.conflicts import DECISIONS
 from festinger.web.pages.conflicts import decision_options, parse_verdict
 from festinger.web.render import render_template
-from festinger.world.model import Collision
+from festinger.world.model import CollisionType
 
 REPO, CONTAINER = "gnommoweb -isa repo", "gnommoweb -isa container"
 
@@ -198,15 +198,15 @@ def data(text: str, about: str) -> dict[str, object]:
 
 
 @pytest.mark.requirement("W-81")
-@pytest.mark.parametrize("kind", Collision)
-def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kind: Collision):
+@pytest.mark.parametrize("kind", CollisionType)
+def test_what_stands_can_always_be_kept_and_a_retraction_is_taken_out_or_not(kind: CollisionType):
     conflict = SimpleNamespace(about="edge", collision_type=kind.value, existing_parent="repo")
     offered = [str(choice.decision) for choice in decision_options(conflict)]  # type: ignore[arg-type]
 
     assert "dismiss" in offered
     assert "update" in offered
     assert len(set(offered)) == len(offered)
-    if kind is Collision.RETRACTION:
+    if kind is CollisionType.RETRACTION:
         assert offered == ["update", "dismiss"]
 
 

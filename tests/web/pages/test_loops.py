@@ -17,9 +17,9 @@ from tests.web.visitor import visitor
 from festinger.events.catalogue import Event
 from festinger.ids import MAIN_SPACE, EventId, SpaceId
 from festinger.runtime.supervisor import LiveLoop
-from festinger.store.repositories.auth import AccessRole, form_token
+from festinger.store.repositories.auth import AccessRole, derive_csrf_token
 from festinger.web.auth import TOKEN_FIELD
-from festinger.web.pages.loops import NAMES, describe_event, looping_sessions
+from festinger.web.pages.loops import NAMES, describe_loop_event, looping_sessions
 from festinger.web.render import render_template
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -107,7 +107,8 @@ async def test_a_loop_that_was_none_is_called_a_false_alarm_its_session_goes_on_
         await person.press(after, "Undo")
         undone = (await person.get("/admin/loops.json")).json
         unknown = await person.post(
-            "/admin/loops/018f3a5e-7b21-7000-8000-000000000001/false-alarm", {TOKEN_FIELD: form_token(person.cookie)}
+            "/admin/loops/018f3a5e-7b21-7000-8000-000000000001/false-alarm",
+            {TOKEN_FIELD: derive_csrf_token(person.cookie)},
         )
 
     assert (marked.status, door.by, door.live_now) == (303, "person:ann", False)
@@ -155,7 +156,7 @@ def test_a_session_is_in_a_loop_if_the_last_heard_of_it_says_so(told: list[tuple
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_event_of_the_guard_has_words(name: str):
-    assert describe_event(event(name, "s", 1))["what"]
+    assert describe_loop_event(event(name, "s", 1))["what"]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

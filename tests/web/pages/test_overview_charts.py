@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from festinger.web.pages.overview import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, draw_chart, pivot_rows
+from festinger.web.pages.overview import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, lay_out_chart, pivot_rows
 
 LAST = date(2026, 1, 31)
 
@@ -27,7 +27,7 @@ rows = st.lists(
 @given(rows=rows)
 def test_bars_stay_within_the_frame_and_stack_without_a_gap(rows: list[dict[str, object]]):
     pivoted, names = pivot_rows(rows)
-    chart = draw_chart("x", "X", "a day", pivoted, names=names, last=LAST, days=30)
+    chart = lay_out_chart("x", "X", "a day", pivoted, names=names, last=LAST, days=30)
 
     if not any(row["number"] for row in rows):
         assert chart is None
@@ -46,7 +46,7 @@ def test_bars_stay_within_the_frame_and_stack_without_a_gap(rows: list[dict[str,
 def test_nothing_is_drawn_of_nothing_and_a_single_day_is_a_stroke():
     row = {"day": LAST, "p50": 10.0, "p95": 40.0}
 
-    assert draw_chart("x", "X", "ms", [], names=["p50"], last=LAST, days=30) is None
-    chart = draw_chart("x", "X", "ms", [row], names=["p50", "p95"], last=LAST, days=30, stacked=False)
+    assert lay_out_chart("x", "X", "ms", [], names=["p50"], last=LAST, days=30) is None
+    chart = lay_out_chart("x", "X", "ms", [row], names=["p50", "p95"], last=LAST, days=30, stacked=False)
     assert chart is not None
     assert [line.points.count(",") for line in chart.lines] == [2, 2]

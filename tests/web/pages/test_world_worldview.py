@@ -10,7 +10,7 @@ from tests.web.deps import deps
 from tests.web.pages.test_overview import HOSTILE, MONDAY, read
 from tests.web.visitor import visitor
 
-from festinger.store.repositories.auth import form_token
+from festinger.store.repositories.auth import derive_csrf_token
 from festinger.web.auth import TOKEN_FIELD
 from festinger.web.graph import lay_out_graph
 from festinger.web.render import render_template
@@ -75,7 +75,9 @@ async def test_a_fact_stated_on_the_page_is_taken_back_with_its_undo_unless_othe
         await state_and_undo("gnommoweb -isa repo", others=True)
         (stands,) = (await at.ask("GET", "/admin/api/concepts/gnommoweb")).json["edges"]
         again = await person.press(await person.get("/admin/world"), "State it", fact="gnommoweb -isa repo")
-        foreign = await person.post("/admin/world/undo", {TOKEN_FIELD: form_token(person.cookie), "stated": "turn:7"})
+        foreign = await person.post(
+            "/admin/world/undo", {TOKEN_FIELD: derive_csrf_token(person.cookie), "stated": "turn:7"}
+        )
 
     assert "Stated." in page.text
     assert "Taken back." in undone.text

@@ -11,8 +11,15 @@ from festinger.cli.context import CommandContext
 from festinger.cli.terminal import Report as Shown
 from festinger.cli.terminal import show_progress
 from festinger.embedding.profiles import FILE, CurvePoint
-from festinger.judge.calibration import BUNDLED, Point, Report, ThresholdChange, bundled_examples, read_examples
-from festinger.services.models import CalibrationReport, decided_examples
+from festinger.judge.calibration import (
+    BUNDLED,
+    Report,
+    ThresholdChange,
+    ThresholdQuality,
+    load_bundled_examples,
+    read_examples,
+)
+from festinger.services.models import CalibrationReport, load_decided_examples
 from festinger.services.models import calibrate as measured_by
 
 
@@ -37,18 +44,18 @@ async def calibrate(
 
     Example: festinger calibrate --data pairs.jsonl
     """
-    examples = list(bundled_examples() if data is None else read_examples(data))
+    examples = list(load_bundled_examples() if data is None else read_examples(data))
     source = BUNDLED if data is None else data.name
     async with context.app() as app:
         if mine:
-            examples += await decided_examples(app, context.space_in(app))
+            examples += await load_decided_examples(app, context.resolve_space_option(app))
         with show_progress(context, "Measuring pairs") as shown:
             measured = await measured_by(
                 app,
                 examples,
                 data=f"{source} and what people decided" if mine else source,
                 embedder=embedder,
-                report=_counting(shown, len(examples)),
+                report=_accumulate_progress(shown, len(examples)),
                 save=save,
             )
         file = app.home / FILE
@@ -57,7 +64,7 @@ async def calibrate(
     context.say(kept if save else "Nothing was changed; `--save` keeps it.")
 
 
-def _counting(shown: Shown, total: int) -> Report:
+def _accumulate_progress(shown: Shown, total: int) -> Report:
     done = 0
 
     def report(more: int) -> None:
@@ -93,7 +100,7 @@ def _finding_record(each: ThresholdChange) -> dict[str, Any]:
     }
 
 
-def _point_record(point: Point | None) -> dict[str, float] | None:
+def _point_record(point: ThresholdQuality | None) -> dict[str, float] | None:
     if point is None:
         return None
     figures = {"precision": point.precision, "recall": point.recall, "f1": point.f1}
@@ -115,11 +122,11 @@ def _text(measured: CalibrationReport) -> Iterator[str]:
 
 def _finding_text(each: ThresholdChange) -> Iterator[str]:
     yield f"{each.name}: {_number(each.before)} -> {_number(each.after)}"
-    yield f"  before: {_figures(each.did)}"
-    yield f"  after:  {each.said or _figures(each.does)}"
+    yield f"  before: {_format_point(each.did)}"
+    yield f"  after:  {each.said or _format_point(each.does)}"
 
 
-def _figures(point: Point | None) -> str:
+def _format_point(point: ThresholdQuality | None) -> str:
     if point is None:
         return "nothing is decided by vectors alone"
     return f"precision {point.precision:.3f}, recall {point.recall:.3f}, F1 {point.f1:.3f}"

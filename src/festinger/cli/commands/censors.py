@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import format_time
 from festinger.ids import AgentId, Scope, read_id
 from festinger.memory.censors import edit
 from festinger.memory.censors.check import preview_censors
 from festinger.memory.censors.check import run_censors as check_text
-from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor, page_censors
-from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
+from festinger.memory.censors.edit import CensorChangeResult, CensorRequest, add_censor, load_page_of_censors
+from festinger.memory.censors.escalation import find_latest_trigger_id, mark_false_positive
 from festinger.runtime.app import App, StartOptions
 
 BY = "person:cli"
@@ -29,7 +29,7 @@ On = Annotated[
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Rules that warn of what must not be said, or stop it.\n\nExample: festinger censor")
-    list_command(group)(show_censors)
+    register_list_command(group)(show_censors)
     for name, operation in (
         ("add", add),
         ("check", check),
@@ -49,7 +49,7 @@ async def show_censors(context: CommandContext) -> None:
     Example: festinger censor list
     """
     async with context.app() as app:
-        found = await page_censors(app.memory.deps, context.space_in(app), limit=200)
+        found = await load_page_of_censors(app.memory.deps, context.resolve_space_option(app), limit=200)
     rows = (
         (
             each.id,
@@ -154,8 +154,8 @@ async def report_false_positive(
     Example: festinger censor false-positive 018f3a5e-7b21-7000-8000-000000000001
     """
     async with context.app() as app:
-        room, space = app.memory.deps, context.space_in(app)
-        strike = read_id(trigger) if trigger else await find_latest_trigger(room, space, read_id(censor))
+        room, space = app.memory.deps, context.resolve_space_option(app)
+        strike = read_id(trigger) if trigger else await find_latest_trigger_id(room, space, read_id(censor))
         done = await mark_false_positive(room, space, strike, by=BY)
     counts = f"{done.censor.false_positive_count} of {done.censor.activation_count} strikes were wrong"
     context.show(done.as_json(), text=f"Noted: {counts}; the censor is at `{done.censor.standing}`.")
@@ -165,10 +165,12 @@ async def _change(
     context: CommandContext, operation: Callable[..., Awaitable[CensorChangeResult]], censor: str, reason: str
 ) -> None:
     async with context.app() as app:
-        done = await operation(app.memory.deps, context.space_in(app), read_id(censor), by=BY, reason=reason)
+        done = await operation(
+            app.memory.deps, context.resolve_space_option(app), read_id(censor), by=BY, reason=reason
+        )
     said = f"The censor is at `{done.censor.standing}` now."
     context.show(done.as_json(), text=said if done.change else "There was nothing to do.")
 
 
 def _place(context: CommandContext, app: App) -> Scope:
-    return Scope(space=context.space_in(app), agent=AgentId(context.agent))
+    return Scope(space=context.resolve_space_option(app), agent=AgentId(context.agent))

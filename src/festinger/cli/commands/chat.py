@@ -74,29 +74,29 @@ async def chat(
         talk = await _open(stack, context, app, new=new)
         talk.is_single = once is not None
         if start is not None:
-            from festinger.agent.start import learn_start
+            from festinger.agent.start import learn_start_file
 
-            await learn_start(app.memory.deps, talk.mind.scope, "\n".join(_read_lines(start)))
+            await learn_start_file(app.memory.deps, talk.mind.scope, "\n".join(_read_lines(start)))
         if show_thoughts:
-            await _thoughts(talk, "")
+            await _show_idle_thoughts(talk, "")
         is_live = once is None and script is None and sys.stdin.isatty() and not context.as_json
         if is_live:
-            context.say("\n".join(await _first_screen(talk)))
+            context.say("\n".join(await _build_welcome_lines(talk)))
             talk.has_named_model = True
-            app.background.start(_tell_reminders(talk))
+            app.background.start(_print_due_reminders(talk))
         async for line in _lines(once, script, said=await _last_said(talk) if is_live else None):
             if line.strip() and not await talk.answer(line.strip()):
                 return
 
 
 async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
-    from festinger.cli.agent_tools import memory_tools
+    from festinger.cli.agent_tools import build_agent_tools
     from festinger.client.memory import Memory
     from festinger.ids import AgentId
-    from festinger.services.agent import choose_conversation, open_mind
+    from festinger.services.agent import choose_chat_scope, open_mind
 
-    scope = await choose_conversation(app, context.space_in(app), AgentId(context.agent), new=new)
-    app.agent_tools = memory_tools
+    scope = await choose_chat_scope(app, context.resolve_space_option(app), AgentId(context.agent), new=new)
+    app.agent_tools = build_agent_tools
     mind = await stack.enter_async_context(open_mind(app, scope))
     memory = Memory(space=scope.space, agent=scope.agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
@@ -170,7 +170,7 @@ class ChatTerminal:
         self.is_answering = True
         try:
             if line.startswith("/"):
-                return await self._command(line)
+                return await self._run_slash_command(line)
             await self._say(line)
         except FestingerError as error:
             if self.is_single:
@@ -185,11 +185,11 @@ class ChatTerminal:
         for due in heard.due:
             self.print_piece(f"Reminder of {due}\n")
         try:
-            cycle = await self._stoppable(self.mind.step(self.print_piece))
+            cycle = await self._await_interruptible(self.mind.step(self.print_piece))
         except FestingerError:  # while the model is away, the memory answers
-            from festinger.agent.cycle import answer_from_memory
+            from festinger.agent.cycle import format_notes_as_answer
 
-            told = answer_from_memory(text, self.mind.notes, has_learned=bool(heard.learned))
+            told = format_notes_as_answer(text, self.mind.notes, has_learned=bool(heard.learned))
             self.print_piece(f"{told}\n")
             raise
         if cycle is None:
@@ -201,7 +201,7 @@ class ChatTerminal:
             self.context.line(reply_json(text, cycle, heard), "")
             return
         self.print_piece("\n")
-        if told := await self._quiet_line(cycle, heard):
+        if told := await self._format_summary_line(cycle, heard):
             self.context.say(told)
 
     def print_piece(self, piece: str) -> None:
@@ -209,7 +209,7 @@ class ChatTerminal:
             sys.stdout.write(escape_text(piece))
             sys.stdout.flush()
 
-    async def _stoppable(self, reply: Awaitable["AgentCycle | None"]) -> "AgentCycle | None":
+    async def _await_interruptible(self, reply: Awaitable["AgentCycle | None"]) -> "AgentCycle | None":
         """Wait for a reply; Ctrl-C stops it and not the chat."""
         import signal
 
@@ -225,7 +225,7 @@ class ChatTerminal:
         finally:
             loop.remove_signal_handler(signal.SIGINT)
 
-    async def _quiet_line(self, cycle: "AgentCycle", heard: "HearResult") -> str:
+    async def _format_summary_line(self, cycle: "AgentCycle", heard: "HearResult") -> str:
         """What a reply used and what was learned, in one line."""
         told = []
         if count := len(cycle.injected):
@@ -248,7 +248,7 @@ class ChatTerminal:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
-    async def _command(self, line: str) -> bool:
+    async def _run_slash_command(self, line: str) -> bool:
         name, _, rest = line[1:].partition(" ")
         if name in ("quit", "exit", "bye"):
             return False
@@ -274,11 +274,11 @@ class ChatTerminal:
         return given
 
 
-async def _help(talk: ChatTerminal, _rest: str) -> None:
+async def _show_help(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(("command", "does"), [(f"/{name}", about) for name, (about, _) in COMMANDS.items()], nothing="")
 
 
-async def _why(talk: ChatTerminal, rest: str) -> None:
+async def _show_why_of_memory(talk: ChatTerminal, rest: str) -> None:
     found = await talk.memory.why(talk.memory_id(rest))
     rows: list[tuple[Any, ...]] = [("claim", found.claim, found.origin, found.memory.created_at.date())]
     rows += [("said", each.wording, each.origin, each.day) for each in found.said]
@@ -303,7 +303,7 @@ async def _forget(talk: ChatTerminal, rest: str) -> None:
     talk.context.say("Forgotten.")
 
 
-async def _inbox(talk: ChatTerminal, _rest: str) -> None:
+async def _show_open_proposals(talk: ChatTerminal, _rest: str) -> None:
     rows = [(str(each.id)[:SHORT_ID], each.what[:SHOWN_CHARS]) for each in await talk.memory.inbox()]
     talk.print_rows(("id", "proposal"), rows, nothing="Nothing waits for you.")
 
@@ -319,13 +319,13 @@ async def _conflicts(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(("id", "one says", "the other says"), rows, nothing="Nothing is in conflict.")
 
 
-async def _cost(talk: ChatTerminal, _rest: str) -> None:
-    from festinger.store.repositories.models import day_costs, lifetime_costs, session_costs
+async def _show_model_costs(talk: ChatTerminal, _rest: str) -> None:
+    from festinger.store.repositories.models import last_day_costs, lifetime_costs, session_costs
 
     store, space = talk.app.store, talk.memory.space
     spans = {
         "this chat": await session_costs(store, space=space, session=talk.mind.scope.session),
-        "24 h": await day_costs(store, space=space, now=talk.app.tools.clock()),
+        "24 h": await last_day_costs(store, space=space, now=talk.app.tools.clock()),
         "ever": await lifetime_costs(store, space=space),
     }
     rows = [
@@ -337,7 +337,7 @@ async def _cost(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(headers, rows, nothing="No model was asked.")
 
 
-async def _brief(talk: ChatTerminal, rest: str) -> None:
+async def _show_topic_brief(talk: ChatTerminal, rest: str) -> None:
     found = await talk.memory.brief(rest or None)
     rows = [(each.section, each.day, each.origin, each.text[:SHOWN_CHARS]) for each in found.notes]
     if not rest:
@@ -348,7 +348,7 @@ async def _brief(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "day", "who", "text"), rows, nothing="Nothing is known yet.")
 
 
-async def _goals(talk: ChatTerminal, rest: str) -> None:
+async def _list_or_change_goals(talk: ChatTerminal, rest: str) -> None:
     """List the open goals, or add, reach or drop one."""
     from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal
 
@@ -367,7 +367,7 @@ async def _goals(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "since", "goal"), rows, nothing="No goal is open. `/goals add …` sets one.")
 
 
-async def _remind(talk: ChatTerminal, rest: str) -> None:
+async def _list_or_change_reminders(talk: ChatTerminal, rest: str) -> None:
     """List the reminders that wait, or set or cancel one."""
     from festinger.agent.reminders import add_reminder, cancel_reminder, list_reminders
     from festinger.ids import Origin
@@ -386,7 +386,7 @@ async def _remind(talk: ChatTerminal, rest: str) -> None:
     talk.print_rows(("", "due", "reminder"), rows, nothing="Nothing waits. `/remind tomorrow 9:00 call Ada` sets one.")
 
 
-async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
+async def _show_idle_thoughts(talk: ChatTerminal, _rest: str) -> None:
     """List what the agent thought while nobody talked with it."""
     from festinger.agent.idle import MOST_ALONE, load_thoughts
 
@@ -395,9 +395,9 @@ async def _thoughts(talk: ChatTerminal, _rest: str) -> None:
     talk.print_rows(("when", "about", "thought"), rows, nothing="It had no thoughts of its own yet.")
 
 
-async def _readiness(talk: ChatTerminal, rest: str) -> None:
+async def _show_milestones(talk: ChatTerminal, rest: str) -> None:
     """List the milestones, or verify one by its number."""
-    from festinger.agent.readiness import MILESTONES, load_readiness, verify_milestone
+    from festinger.agent.readiness import MILESTONES, load_milestones, verify_milestone
 
     store, scope, (do, _, what) = talk.app.store, talk.mind.scope, rest.partition(" ")
     if do and (do not in ("verify", "doubt") or not what.isdigit() or not 1 <= int(what) <= len(MILESTONES)):
@@ -407,34 +407,37 @@ async def _readiness(talk: ChatTerminal, rest: str) -> None:
         await verify_milestone(store, scope, name, by=scope.session, clock=clock, verified=do == "verify")
     rows = [
         (number, each["what"], str(each["reached_at"] or "Not yet.")[:10], str(each["verified_at"] or "")[:10])
-        for number, each in enumerate(await load_readiness(store, scope), start=1)
+        for number, each in enumerate(await load_milestones(store, scope), start=1)
     ]
     talk.print_rows(("", "milestone", "reached", "verified"), rows, nothing="")
 
 
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
-    "why": ("On what a note of the last reply rests: /why 1.", _why),
+    "why": ("On what a note of the last reply rests: /why 1.", _show_why_of_memory),
     "recall": ("What comes to mind: /recall the build server.", _recall),
-    "mind": ("What is known, of a topic or at all: /mind Lisbon.", _brief),
-    "goals": ("What you want to reach: /goals, /goals add …, /goals done 1, /goals drop 1.", _goals),
-    "remind": ("What comes up: /remind, /remind tomorrow 9:00 call Ada, /remind cancel 1.", _remind),
+    "mind": ("What is known, of a topic or at all: /mind Lisbon.", _show_topic_brief),
+    "goals": ("What you want to reach: /goals, /goals add …, /goals done 1, /goals drop 1.", _list_or_change_goals),
+    "remind": ("What comes up: /remind, /remind tomorrow 9:00 call Ada, /remind cancel 1.", _list_or_change_reminders),
     "forget": ("Erase a memory: /forget 1.", _forget),
     "conflicts": ("What cannot both be true.", _conflicts),
-    "inbox": ("What waits for you.", _inbox),
-    "cost": ("What the models cost.", _cost),
-    "thoughts": ("What the agent thought while nobody talked with it.", _thoughts),
-    "readiness": ("How far the agent has come: /readiness; /readiness verify 1 confirms a milestone.", _readiness),
-    "help": ("This list; /quit ends the chat.", _help),
+    "inbox": ("What waits for you.", _show_open_proposals),
+    "cost": ("What the models cost.", _show_model_costs),
+    "thoughts": ("What the agent thought while nobody talked with it.", _show_idle_thoughts),
+    "readiness": (
+        "How far the agent has come: /readiness; /readiness verify 1 confirms a milestone.",
+        _show_milestones,
+    ),
+    "help": ("This list; /quit ends the chat.", _show_help),
 }
 """What can be asked without a model."""
 
 
-async def _first_screen(talk: ChatTerminal) -> list[str]:
+async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
     """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
     from festinger.agent.goals import list_open
-    from festinger.agent.reminders import tell_due
+    from festinger.agent.reminders import deliver_due_reminders
     from festinger.llm.model import ModelPurpose
-    from festinger.memory.episodes.store import page_episodes
+    from festinger.memory.episodes.store import load_page_of_episodes
     from festinger.services.agent import last_chat_session
     from festinger.world.conflicts import load_conflicts
 
@@ -444,14 +447,18 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     count = len(brief.notes) + brief.omitted
     known = f"remembers {_count(count, 'thing')} about you and your work" if count else "knows nothing about you yet"
     before = await last_chat_session(app, scope)
-    episodes = await page_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1) if before else []
+    episodes = (
+        await load_page_of_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1)
+        if before
+        else []
+    )
     waiting = len(await talk.memory.inbox()), len(await load_conflicts(app.world.deps, space, statuses=["pending"]))
-    due = [f"Reminder of {escape_line(str(each))}" for each in await tell_due(app.memory.deps, scope)]
+    due = [f"Reminder of {escape_line(str(each))}" for each in await deliver_due_reminders(app.memory.deps, scope)]
     who = f"{scope.agent} {known}. What you write is kept; thoughts are logged."
     lines = [*due, who]
     if episodes and episodes[0].title:
         lines.append(f"Last time: {escape_line(episodes[0].title)}")
-    lines += await _tell_night(talk, since=episodes[0].last_at if episodes else None)
+    lines += await _format_last_night(talk, since=episodes[0].last_at if episodes else None)
     if thought := await talk.mind.tell_thought():
         lines.append(f"{escape_line(thought)} (/thoughts)")
     if goals := await list_open(app.memory.deps, scope):
@@ -464,20 +471,20 @@ async def _first_screen(talk: ChatTerminal) -> list[str]:
     return lines
 
 
-async def _tell_reminders(talk: ChatTerminal) -> None:
+async def _print_due_reminders(talk: ChatTerminal) -> None:
     """Tell reminders when they are due while the person is at the prompt; while it talks, its replies tell them."""
-    from festinger.agent.reminders import tell_due
+    from festinger.agent.reminders import deliver_due_reminders
 
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         if talk.is_answering:
             continue
         with suppress(FestingerError):  # a store that is away is looked at again
-            for due in await tell_due(talk.app.memory.deps, talk.mind.scope):
+            for due in await deliver_due_reminders(talk.app.memory.deps, talk.mind.scope):
                 talk.print_piece(f"Reminder of {due}\n")
 
 
-async def _tell_night(talk: ChatTerminal, *, since: "datetime | None") -> list[str]:
+async def _format_last_night(talk: ChatTerminal, *, since: "datetime | None") -> list[str]:
     """What the last night did, if nobody talked since."""
     from festinger.services.nights import get_night, list_nights
 

@@ -21,17 +21,17 @@ from festinger.integrations.connect import (
     TOOLS,
     FileChange,
     InstalledCommands,
-    ToolPlace,
+    ToolConfigLocation,
     apply_changes,
     build_edits,
-    count_hooks,
     plan_changes,
-    write_private,
+    summarize_hooks,
+    write_private_file,
 )
 from festinger.runtime.app import App
 from festinger.runtime.environment import home_of, local_base_url
 from festinger.services.access import issue_key, withdraw_key
-from festinger.store.paths import Layout, make_folder
+from festinger.store.paths import HomeLayout, make_folder
 from festinger.store.repositories.auth import AccessRole, ApiKey, load_api_keys
 
 KEY = "hooks"
@@ -71,7 +71,7 @@ async def connect(
     Example: festinger connect claude-code
     """
     if tool is ToolChoice.STATUS:
-        rows = count_hooks(Layout(home=home_of(context.settings())).hooks)
+        rows = summarize_hooks(HomeLayout(home=home_of(context.settings())).hooks)
         cells = [[len(value) if name == "files" else value for name, value in row.items()] for row in rows]
         context.show(rows, table=context.table(tuple(rows[0]), cells))
         return 0
@@ -99,11 +99,11 @@ async def _change(
     context: CommandContext, choice: ToolChoice, project: Path | None, *, connect: bool, dry_run: bool
 ) -> int:
     """Change the files of each tool; with `all`, a tool that cannot be changed does not keep others from it."""
-    folder = Layout(home=home_of(context.settings())).hooks
+    folder = HomeLayout(home=home_of(context.settings())).hooks
     commands = InstalledCommands(festinger=_find_command(NAME), hook=_find_command(HOOK), folder=folder)
     planned, code = {}, 0
     for tool in TOOLS if choice is ToolChoice.ALL else (choice.value,):
-        place = ToolPlace(tool=tool, person=Path.home(), project=project, environment=os.environ)
+        place = ToolConfigLocation(tool=tool, person=Path.home(), project=project, environment=os.environ)
         if choice is ToolChoice.ALL and not project and not place.folder.is_dir():
             context.say(f"{tool}: not installed here.")
             continue
@@ -115,7 +115,7 @@ async def _change(
             context.tell(error)
             code = error.exit
     if planned and connect and not dry_run:
-        await _ensure_key(context, folder)
+        await _ensure_hook_key(context, folder)
     for tool, changes in planned.items():
         if dry_run:
             context.say("".join(map(_format_difference, changes)))
@@ -123,39 +123,39 @@ async def _change(
             apply_changes(tool, changes, folder, connect=connect)
         if connect and tool in REMARKS:
             context.say(f"{tool}: {REMARKS[tool]}")
-    if not connect and not dry_run and not any(row["files"] for row in count_hooks(folder)):
-        await _revoke_keys(context, folder)
+    if not connect and not dry_run and not any(row["files"] for row in summarize_hooks(folder)):
+        await _revoke_hook_keys(context, folder)
     rows = [(tool, each.action, str(each.path)) for tool, changes in planned.items() for each in changes]
     names = ("tool", "change", "file")
     context.show([dict(zip(names, row, strict=True)) for row in rows], table=context.table(names, rows))
     return code
 
 
-async def _ensure_key(context: CommandContext, folder: Path) -> None:
+async def _ensure_hook_key(context: CommandContext, folder: Path) -> None:
     """Write the address and the key for the hooks, with a new key unless the one there is still valid."""
     path, server = folder / CONNECTION, context.settings().now.server
     known = json.loads(path.read_bytes()) if path.exists() else {}
     async with context.app() as app:
-        live = await _live_keys(app)
+        live = await _list_hook_keys(app)
         if known.get("id") not in {str(key.id) for key in live}:
             for key in live:
                 await withdraw_key(app, key, by="cli")
             made, secret = await issue_key(app, KEY, role=AccessRole.HOOK, space=MAIN_SPACE, agent=None, by="cli")
             known = {"id": str(made.id), "key": secret}
     make_folder(folder)
-    write_private(path, json.dumps({**known, "url": local_base_url(server.host, server.port)}))
+    write_private_file(path, json.dumps({**known, "url": local_base_url(server.host, server.port)}))
 
 
-async def _revoke_keys(context: CommandContext, folder: Path) -> None:
+async def _revoke_hook_keys(context: CommandContext, folder: Path) -> None:
     """No tool is connected any more."""
     if (folder / CONNECTION).exists():
         async with context.app() as app:
-            for key in await _live_keys(app):
+            for key in await _list_hook_keys(app):
                 await withdraw_key(app, key, by="cli")
         (folder / CONNECTION).unlink()
 
 
-async def _live_keys(app: App) -> list[ApiKey]:
+async def _list_hook_keys(app: App) -> list[ApiKey]:
     found = await load_api_keys(app.store, space=MAIN_SPACE)
     return [key for key in found if key.role is AccessRole.HOOK and key.name == KEY and key.revoked_at is None]
 

@@ -9,7 +9,7 @@ from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.ids import MAIN_SPACE
 from festinger.memory.erasure.erase import reapply_ledger
-from festinger.runtime.app import StartOptions, all_migrations, open_database
+from festinger.runtime.app import StartOptions, all_migrations, open_database_url
 from festinger.runtime.environment import home_of
 from festinger.runtime.jobs import emit_backup_made
 from festinger.store.backup.backup import create_backup as make_backup
@@ -17,7 +17,7 @@ from festinger.store.backup.backup import load_database_summary, manifest_path, 
 from festinger.store.backup.restore import restore as bring_back
 from festinger.store.erasure import open_erasure_ledger
 from festinger.store.erasure import read_entries as read_ledger
-from festinger.store.paths import Layout
+from festinger.store.paths import HomeLayout
 from festinger.store.secrets import rotate_master_key
 
 
@@ -63,8 +63,8 @@ async def restore(
     file = file.expanduser().absolute()
     manifest = read_manifest(file)
     settings = context.settings()
-    home = Layout(home=home_of(settings))
-    async with open_database(settings, progress=context.say) as url:
+    home = HomeLayout(home=home_of(settings))
+    async with open_database_url(settings, progress=context.say) as url:
         going = sum((await load_database_summary(url)).tables.values()) if replace else 0
         if going:
             context.confirm("replace", f"{going} rows are replaced by the {manifest.rows} of {file}.")

@@ -31,7 +31,7 @@ async def events(
     """
     names = tuple(name or ())
     async with context.app() as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         found = await event_history(app.store, space=space, trace=trace, subject=subject, names=names, limit=limit)
         for event in reversed(found):
             context.line(asdict(event), _line(event))

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.clock import aware, iso
 from festinger.ids import AgentId, Origin, SessionId, read_id
 from festinger.memory.erasure.repair import RepairMode
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 
 BY = "person:cli"
 
@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
     command(app, "reembed")(reembed)
     group = typer.Typer(help="What was not learnt, and why.\n\nExample: festinger refusals")
     app.add_typer(group, name="refusals")
-    list_command(group)(show_refusals)
+    register_list_command(group)(show_refusals)
     command(group, "learn")(learn)
 
 
@@ -57,14 +57,14 @@ async def forget(
     Example: festinger forget --source https://example.org/page --dry-run
     """
     from festinger.memory.changes import resolve_memory_id
-    from festinger.runtime.erasure import build_erasure
+    from festinger.runtime.erasure import build_erasure_service
 
-    where = _from(source, session, from_agent, origin, since, until)
+    where = _build_source_selector(source, session, from_agent, origin, since, until)
     async with context.app() as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         named = tuple([await resolve_memory_id(app.memory.deps, space, each) for each in ids or ()])
         selector = replace(where, ids=named, subject=subject, query=query).checked()
-        forgetting = build_erasure(app)
+        forgetting = build_erasure_service(app)
         plan = await forgetting.forget(space, selector, reason=reason, by=BY, dry_run=True)
         if not (dry_run or query):
             context.confirm("forget", f"{len(plan.erased)} memories are erased and cannot be brought back.")
@@ -92,13 +92,15 @@ async def repair(
 
     Example: festinger repair --source https://example.org/page
     """
-    from festinger.runtime.erasure import build_erasure
+    from festinger.runtime.erasure import build_erasure_service
 
-    selector = _from(source, session, from_agent, origin, since, until)
+    selector = _build_source_selector(source, session, from_agent, origin, since, until)
     async with context.app() as app:
         if mode is RepairMode.FORGET and not dry_run:
             context.confirm("forget", "What came from there is erased and cannot be brought back.")
-        done = await build_erasure(app).repair(context.space_in(app), selector, by=BY, mode=mode, dry_run=dry_run)
+        done = await build_erasure_service(app).repair(
+            context.resolve_space_option(app), selector, by=BY, mode=mode, dry_run=dry_run
+        )
     rows = [(count, name) for name, count in done.counts.items()]
     context.show(done.as_json(), table=context.table(("count", "what"), rows))
     if done.change:
@@ -114,10 +116,12 @@ async def show_refusals(
 
     Example: festinger refusals list --reason heartbeat
     """
-    from festinger.memory.learn.refusals import page_refusals
+    from festinger.memory.learn.refusals import load_page_of_refusals
 
     async with context.app() as app:
-        found = await page_refusals(app.memory.deps, context.space_in(app), reason=reason, limit=limit)
+        found = await load_page_of_refusals(
+            app.memory.deps, context.resolve_space_option(app), reason=reason, limit=limit
+        )
     rows = [(str(each.id), iso(each.at), each.reason, each.text) for each in found]
     table = context.table(("id", "at", "reason", "text"), rows)
     context.show([each.as_json() for each in found], table=table, text="Nothing was refused.")
@@ -131,7 +135,7 @@ async def learn(context: CommandContext, refusal: Annotated[str, typer.Argument(
     from festinger.memory.learn.refusals import learn_anyway
 
     async with context.app() as app:
-        learned = await learn_anyway(app.memory.deps, context.space_in(app), read_id(refusal), by=BY)
+        learned = await learn_anyway(app.memory.deps, context.resolve_space_option(app), read_id(refusal), by=BY)
     context.show(learned.as_json(), text=learned.said)
 
 
@@ -144,37 +148,37 @@ async def reembed(
 
     Example: festinger reembed
     """
-    from festinger.memory.reembed import count_by_model, drop_vectors, measure_progress
+    from festinger.memory.reembed import count_memories_by_model, drop_vectors, measure_progress
     from festinger.retrieval.index.terms import recount_words
     from festinger.runtime.app import StartOptions
     from festinger.runtime.providers import request_reembedding
 
     if words:
         async with context.app() as app:
-            counted = await recount_words(app.recall.deps, context.space_in(app))
+            counted = await recount_words(app.recall.deps, context.resolve_space_option(app))
         context.show({"counted": counted}, text=f"The words of {counted:,} texts were counted.")
         return
     async with context.app(start=StartOptions(providers=True)) as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         dropped = await drop_vectors(app.memory.deps, space, drop) if drop else 0
         waiting = await request_reembedding(app, space)
         now = await measure_progress(app.memory.deps, space)
-        models = await count_by_model(app.memory.deps, space)
+        models = await count_memories_by_model(app.memory.deps, space)
     document = {"done": now.done, "total": now.total, "asked": waiting, "dropped": dropped, "models": models}
     context.show(document, text=f"{now}.")
     if waiting:
         context.say("A job does the rest while a worker runs.")
 
 
-def _from(
+def _build_source_selector(
     source: str | None,
     session: str | None,
     agent: str | None,
     origin: Origin | None,
     since: str | None,
     until: str | None,
-) -> Selector:
-    return Selector(
+) -> ErasureSelector:
+    return ErasureSelector(
         source=source,
         session=SessionId(session) if session else None,
         agent=AgentId(agent) if agent else None,

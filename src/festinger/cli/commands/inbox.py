@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.client import Document, open_client, path_to
-from festinger.cli.command import command, list_command
+from festinger.cli.client import Document, build_api_path, open_client
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import BadInput
@@ -24,13 +24,13 @@ Limit = Annotated[int, typer.Option("--limit", min=1, max=MOST_LISTED, help="At 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="What waits for a person: proposals, pairs and tasks.\n\nExample: festinger inbox")
     app.add_typer(group, name="inbox")
-    list_command(group, may_ask_server=True)(list_proposals)
+    register_list_command(group, may_ask_server=True)(list_proposals)
     for name, operation in (
         ("show", show),
         ("promote", promote),
         ("propose", propose),
         ("pairs", list_pairs),
-        ("held", list_held),
+        ("held", list_or_release_held),
         ("tasks", list_tasks),
         ("undo", undo),
         ("rebuild", rebuild),
@@ -58,10 +58,10 @@ async def list_proposals(
     if state is None and standing is None:
         query |= OPEN
     async with open_client(context) as client:
-        items = (await client.ask("GET", path_to("proposals"), limit=str(limit), **query))["items"]
-        around = await client.ask("GET", path_to("inbox"))
+        items = (await client.ask("GET", build_api_path("proposals"), limit=str(limit), **query))["items"]
+        around = await client.ask("GET", build_api_path("inbox"))
     context.show({**around, "items": items}, table=_table(context, items), text="No proposal waits for a person.")
-    for line in _beside(around):
+    for line in _format_overview_lines(around):
         context.say(line)
 
 
@@ -71,8 +71,8 @@ async def show(context: CommandContext, proposal: Id) -> None:
     Example: festinger inbox show 018f3a5e-7b21
     """
     async with open_client(context) as client:
-        card = await client.ask("GET", path_to("proposals", proposal))
-    context.show(card, text="\n".join(card_lines(card)))
+        card = await client.ask("GET", build_api_path("proposals", proposal))
+    context.show(card, text="\n".join(format_card_lines(card)))
 
 
 async def promote(
@@ -84,7 +84,7 @@ async def promote(
     Example: festinger inbox promote --dry-run
     """
     async with open_client(context) as client:
-        run = await client.ask("POST", path_to("proposals", "promote"), body={"dry_run": dry_run})
+        run = await client.ask("POST", build_api_path("proposals", "promote"), body={"dry_run": dry_run})
     rows = (
         (each["proposal"][:SHORT_ID], each["fate"], each["missing"], each["seen_count"], each["age_days"], each["what"])
         for each in run["readings"]
@@ -113,7 +113,7 @@ async def propose(
     draft: Document = {"what": what, "category": category, "scope": scope, "type": type_, "why": why, "how": how}
     draft |= {"payload": parse_json_object(payload or "{}"), "approve": approve}
     async with open_client(context) as client:
-        done = await client.ask("POST", path_to("proposals"), body=draft, **client.as_agent)
+        done = await client.ask("POST", build_api_path("proposals"), body=draft, **client.as_agent)
     card = done["proposal"]
     context.show(done, text=f"Proposal {card['id']} is {card['state']}.")
 
@@ -128,9 +128,9 @@ async def list_pairs(
     Example: festinger inbox pairs
     """
     async with open_client(context) as client:
-        found = (await client.ask("GET", path_to("proposals", "pairs")))["items"]
+        found = (await client.ask("GET", build_api_path("proposals", "pairs")))["items"]
         if chosen := accept or decline:
-            path = path_to("proposals", "pairs", _meant(chosen, found))
+            path = build_api_path("proposals", "pairs", _resolve_listed_id(chosen, found))
             done = await client.ask("POST", path, body={"accept": bool(accept)})
             context.show(done, text=f"The pair is {done['state']}.")
             return
@@ -139,7 +139,7 @@ async def list_pairs(
     context.show(found, table=table, text="No two proposals look alike.")
 
 
-async def list_held(
+async def list_or_release_held(
     context: CommandContext,
     release: Annotated[str | None, typer.Option("--release", help="Let this one go its way.")] = None,
     limit: Limit = 50,
@@ -150,10 +150,10 @@ async def list_held(
     """
     async with open_client(context) as client:
         if release:
-            card = await client.ask("POST", path_to("proposals", release, "release"))
+            card = await client.ask("POST", build_api_path("proposals", release, "release"))
             context.show(card, text=f"Proposal {card['id']} is not held any more.")
             return
-        found = (await client.ask("GET", path_to("proposals"), limit=str(limit), **HELD))["items"]
+        found = (await client.ask("GET", build_api_path("proposals"), limit=str(limit), **HELD))["items"]
     rows = ((each["id"], each["held"], each["suppressed_until"], each["what"]) for each in found)
     context.show(found, table=context.table(("id", "held", "until", "what"), rows), text="Nothing is held back.")
 
@@ -169,9 +169,11 @@ async def list_tasks(
     Example: festinger inbox tasks
     """
     async with open_client(context) as client:
-        found = (await client.ask("GET", path_to("proposals", "tasks"), state="all" if every else "open"))["items"]
+        found = (await client.ask("GET", build_api_path("proposals", "tasks"), state="all" if every else "open"))[
+            "items"
+        ]
         if chosen := done or drop:
-            path = path_to("proposals", "tasks", _meant(chosen, found))
+            path = build_api_path("proposals", "tasks", _resolve_listed_id(chosen, found))
             closed = await client.ask("POST", path, body={"state": "done" if done else "dropped"})
             context.show(closed, text=f"The task is {closed['state']}.")
             return
@@ -184,7 +186,7 @@ async def undo(context: CommandContext, proposal: Id) -> None:
 
     Example: festinger inbox undo 018f3a5e-7b21
     """
-    await _do(context, proposal, "undo")
+    await _post_proposal_action(context, proposal, "undo")
 
 
 async def rebuild(context: CommandContext, proposal: Id) -> None:
@@ -192,7 +194,7 @@ async def rebuild(context: CommandContext, proposal: Id) -> None:
 
     Example: festinger inbox rebuild 018f3a5e-7b21
     """
-    await _do(context, proposal, "rebuild")
+    await _post_proposal_action(context, proposal, "rebuild")
 
 
 async def reopen(context: CommandContext, proposal: Id) -> None:
@@ -201,7 +203,7 @@ async def reopen(context: CommandContext, proposal: Id) -> None:
     Example: festinger inbox reopen 018f3a5e-7b21
     """
     async with open_client(context) as client:
-        done = await client.ask("POST", path_to("proposals", proposal, "verdict"), body={"verdict": "reopen"})
+        done = await client.ask("POST", build_api_path("proposals", proposal, "verdict"), body={"verdict": "reopen"})
     context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
 
 
@@ -216,26 +218,26 @@ def parse_json_object(text: str) -> Document:
     return found
 
 
-def card_lines(card: Document) -> Iterator[str]:
+def format_card_lines(card: Document) -> Iterator[str]:
     """A card as lines for a terminal."""
     yield f"{card['what']}"
     yield f"  {card['id']}  {card['state']}, {card['priority']}, {card['category']}:{card['scope']}, {card['type']}"
-    yield f"  {_counts(card)}, by {card['producer']}; gate: {_gate(card)}"
+    yield f"  {_format_cause_counts(card)}, by {card['producer']}; gate: {_format_gate(card)}"
     yield from (f"  ! {note}" for note in card["notes"])
     yield from (f"  {name}: {card[name]}" for name in ("why", "how") if card[name])
     effect = card["effect"]
     yield f"  a yes: {effect['says']}"
     if effect["gone"] or effect["changed"]:
         yield f"  ! moved since: {', '.join((*effect['gone'], *effect['changed']))}; `festinger inbox rebuild`"
-    yield from (f"  {_relation(each)}: {each['what']} ({each['other']})" for each in card["pairs"])
+    yield from (f"  {_format_relation(each)}: {each['what']} ({each['other']})" for each in card["pairs"])
     yield from (f"  said {each['times']}x: {each['text']}" for each in card["wordings"])
-    yield from (f"  seen {_seen(each)}" for each in card["seen"])
+    yield from (f"  seen {_format_sighting(each)}" for each in card["seen"])
     yield from (f"  verdict {_verdict(each)}" for each in card["verdicts"])
 
 
-async def _do(context: CommandContext, proposal: str, name: str) -> None:
+async def _post_proposal_action(context: CommandContext, proposal: str, name: str) -> None:
     async with open_client(context) as client:
-        done = await client.ask("POST", path_to("proposals", proposal, name))
+        done = await client.ask("POST", build_api_path("proposals", proposal, name))
     context.show(done, text=f"Proposal {done.get('proposal', done.get('id'))} is {done['state']}.")
 
 
@@ -244,7 +246,7 @@ def _table(context: CommandContext, items: Sequence[Document]) -> Any:
         (
             each["id"],
             each["priority"],
-            _counts(each),
+            _format_cause_counts(each),
             each["gate"]["age_days"],
             each["state"] if each["standing"] in ("open", "elsewhere") else each["standing"],
             each["type"],
@@ -255,7 +257,7 @@ def _table(context: CommandContext, items: Sequence[Document]) -> Any:
     return context.table(("id", "priority", "seen", "days", "state", "type", "what"), rows)
 
 
-def _beside(around: Document) -> Iterator[str]:
+def _format_overview_lines(around: Document) -> Iterator[str]:
     """Lines after the list: what waits elsewhere, a full inbox, the rate, and who is muted."""
     yield f"waiting for a person: {around['in_all']}"
     yield from (f"  {each['kind']}: {each['count']}" for each in around["elsewhere"])
@@ -267,7 +269,7 @@ def _beside(around: Document) -> Iterator[str]:
     yield from (f"muted: {each['producer']} ({each['category']})" for each in around["muted"])
 
 
-def _counts(card: Document) -> str:
+def _format_cause_counts(card: Document) -> str:
     """Distinct causes next to the raw count: many repeats of one cause are no pattern."""
     return f"{_number(card['seen_count'], 'cause')}, {_number(card['sightings'], 'sighting')}"
 
@@ -276,16 +278,16 @@ def _number(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def _gate(card: Document) -> str:
+def _format_gate(card: Document) -> str:
     missing = card["gate"]["missing"]
     return f"{card['gate']['ripeness']}{f' ({missing})' if missing else ''}, {card['gate']['age_days']} days old"
 
 
-def _relation(pair: Document) -> str:
+def _format_relation(pair: Document) -> str:
     return "may be one with" if pair["relation"] == "same" else "opposes"
 
 
-def _seen(each: Document) -> str:
+def _format_sighting(each: Document) -> str:
     said = (
         f"{each['day']} by {each['agent_id']} in {each['session_id'] or '-'}, from {each['origin']}, {each['times']}x"
     )
@@ -298,7 +300,7 @@ def _verdict(each: Document) -> str:
     return f"{each['kind']} by {each['author']}{verified} over {each['channel']}, {each['result'] or 'waits'}{note}"
 
 
-def _meant(text: str, found: Sequence[Document]) -> str:
+def _resolve_listed_id(text: str, found: Sequence[Document]) -> str:
     """The id of the one that matches the prefix; a whole id is taken as it is."""
     from festinger.services.reviews import pick_document_id
 

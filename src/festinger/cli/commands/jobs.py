@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import format_time, show_progress
 from festinger.errors import BadInput
-from festinger.jobs.dead_letters import JobState, JobView, drop_job, find_job, list_jobs, retry_all_jobs, retry_job
+from festinger.jobs.dead_letters import JobState, JobView, drop_job, find_job, list_jobs, retry_dead_jobs, retry_job
 from festinger.jobs.queue import list_scheduled_jobs
 from festinger.runtime.app import App
 
@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
         help="Background work: see it, run it now, retry or drop what died.\n\nExample: festinger jobs --dead"
     )
     app.add_typer(group, name="jobs")
-    list_command(group)(list_all_jobs)
+    register_list_command(group)(list_all_jobs)
     command(group, "schedule")(show_schedule)
     command(group, "run")(run_now)
     command(group, "retry")(retry_dead)
@@ -53,7 +53,7 @@ async def list_all_jobs(
         raise BadInput("`--dead` and `--state` contradict each other.", hint="Give one of them.")
     async with context.app() as app:
         found = await list_jobs(app.store, state=JobState.DEAD if dead else state, limit=limit)
-    table = _dead(context, found) if dead or state is JobState.DEAD else _all(context, found)
+    table = _dead(context, found) if dead or state is JobState.DEAD else _job_table(context, found)
     empty = "Nothing has died." if dead else "No such jobs. `festinger jobs schedule` shows what comes."
     context.show([asdict(job) for job in found], table=table, text=empty)
 
@@ -87,7 +87,7 @@ async def run_now(
             context.show({"job": job, "name": name}, text=f"Job {job} waits for a worker.")
             return 0
         context.say(f"Job {job} waits for a worker. Ctrl-C stops the waiting, not the job.")
-        ended = await _followed(context, app, job)
+        ended = await _wait_with_progress(context, app, job)
     failed = ended.state is not JobState.DONE
     context.show(asdict(ended), text=f"Job {job} is {ended.state}. {ended.error}".rstrip())
     return 1 if failed else 0
@@ -106,7 +106,7 @@ async def retry_dead(
         raise BadInput("Give the number of one job, or `--all`.")
     async with context.app() as app:
         if job is None:
-            again = await retry_all_jobs(app.store)
+            again = await retry_dead_jobs(app.store)
         else:
             await retry_job(app.store, job)
             again = [job]
@@ -135,7 +135,7 @@ async def cancel(context: CommandContext, job: JobId) -> None:
     context.show({"job": job, "how": how}, text="Cancelled." if how == "cancelled" else "It stops at its next batch.")
 
 
-async def _followed(context: CommandContext, app: App, job: int) -> JobView:
+async def _wait_with_progress(context: CommandContext, app: App, job: int) -> JobView:
     """The job when it has ended; shows its progress meanwhile."""
     with show_progress(context, f"Job {job}") as report:
         while (seen := await find_job(app.store, job)).state in UNDER_WAY:
@@ -145,8 +145,10 @@ async def _followed(context: CommandContext, app: App, job: int) -> JobView:
     return seen
 
 
-def _all(context: CommandContext, found: Iterable[JobView]) -> "Table":
-    rows = ((job.id, job.name, job.queue, job.state, job.attempts, _progress(job), job.error) for job in found)
+def _job_table(context: CommandContext, found: Iterable[JobView]) -> "Table":
+    rows = (
+        (job.id, job.name, job.queue, job.state, job.attempts, _format_job_progress(job), job.error) for job in found
+    )
     return context.table(("id", "job", "queue", "state", "tries", "progress", "error"), rows)
 
 
@@ -166,7 +168,7 @@ def _dead(context: CommandContext, found: Iterable[JobView]) -> "Table":
     return context.table(("id", "job", "for", "tries", "first failed", "last failed", "error"), rows)
 
 
-def _progress(job: JobView) -> str:
+def _format_job_progress(job: JobView) -> str:
     if job.progress is None:
         return ""
     total = f"/{job.progress.total}" if job.progress.total else ""

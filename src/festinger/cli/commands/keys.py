@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, format_time
 from festinger.ids import EVERY_SPACE, pick, prefix
@@ -21,7 +21,7 @@ ROLE_HELP = (
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Who may use this server: make, list and revoke keys.\n\nExample: festinger keys")
     app.add_typer(group, name="keys")
-    list_command(group)(list_keys)
+    register_list_command(group)(list_keys)
     command(group, "make")(make)
     command(group, "revoke")(revoke)
 
@@ -38,7 +38,7 @@ async def make(
     Example: festinger keys make laptop --role admin
     """
     async with context.app() as app:
-        space = EVERY_SPACE if everywhere else context.space_in(app)
+        space = EVERY_SPACE if everywhere else context.resolve_space_option(app)
         key, secret = await issue_key(app, name, role=role, space=space, agent=for_agent, by="cli")
     context.show({**asdict(key), "key": secret}, text=secret)
     context.say(f"Its role is `{role}`; `--role` gives another one.")

@@ -12,7 +12,7 @@ from festinger.cli.client import open_client
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.errors import FestingerError, ServerAway
-from festinger.integrations.hook import find_project
+from festinger.integrations.hook import find_project_agent
 
 if TYPE_CHECKING:
     from festinger.proxy.remote_client import AdminClient
@@ -37,7 +37,7 @@ async def mcp(
     from festinger.mcp.server import serve_stdio
 
     if here:
-        context = replace(context, agent=find_project("."))
+        context = replace(context, agent=find_project_agent("."))
     bridge = AdminBridge(context)
     try:
         await serve_stdio(bridge.client)

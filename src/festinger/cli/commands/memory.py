@@ -18,8 +18,8 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client, path_to
-from festinger.cli.command import command, list_command
+from festinger.cli.client import MOST_LISTED, Document, build_api_path, drop_empty, open_client
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID, show_progress
 from festinger.errors import BadInput, NotFound
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
     command(app, "learn", may_ask_server=True)(learn)
     group = typer.Typer(help="What is remembered.\n\nExample: festinger memories --subject server")
     app.add_typer(group, name="memories")
-    list_command(group, may_ask_server=True)(list_memories)
+    register_list_command(group, may_ask_server=True)(list_memories)
     command(group, "show", may_ask_server=True)(show_memory)
     command(group, "release", may_ask_server=True)(release_memories)
     command(app, "why", may_ask_server=True)(show_why)
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
     command(app, "undo", may_ask_server=True)(undo)
     asked = typer.Typer(help="What judges said of two statements.\n\nExample: festinger judgements --waiting")
     app.add_typer(asked, name="judgements")
-    list_command(asked, may_ask_server=True)(list_judgements)
+    register_list_command(asked, may_ask_server=True)(list_judgements)
     command(asked, "answer", may_ask_server=True)(answer)
 
 
@@ -74,7 +74,7 @@ async def learn(
         )
     statement = drop_empty(text=text, kind=kind, subject=subject, origin=origin, source=source, tags=tags)
     async with open_client(context, find=True, embeds=True) as client:
-        learned = await client.ask("POST", path_to("memories"), body=statement, **client.as_agent)
+        learned = await client.ask("POST", build_api_path("memories"), body=statement, **client.as_agent)
     context.show(learned, text=_told(learned))
     return None
 
@@ -126,9 +126,11 @@ async def release_memories(
     async with open_client(context, find=True, embeds=True) as client:
         ids, agent = list(memories or ()), client.as_agent
         if source is not None:
-            locked = await client.ask_all(path_to("memories"), limit=MOST_RELEASED, status=QUARANTINED, **agent)
+            locked = await client.fetch_all_pages(
+                build_api_path("memories"), limit=MOST_RELEASED, status=QUARANTINED, **agent
+            )
             ids = [each["id"] for each in locked if each["source"] == source]
-        done = [await client.ask("POST", path_to("memories", id_, "release"), **agent) for id_ in ids]
+        done = [await client.ask("POST", build_api_path("memories", id_, "release"), **agent) for id_ in ids]
     released = [each["memory"] for each in done]
     rows = ((each["id"][:SHORT_ID], each["content"], each["status"]) for each in released)
     table = context.table(("id", "content", "status"), rows)
@@ -141,10 +143,10 @@ async def show_why(context: CommandContext, memory: Id) -> None:
     Example: festinger why 018f3a5e-7b21
     """
     found = await _ask(context, "GET", "memories", memory, "why")
-    context.show(found, table=context.table(("", "", "", ""), _reasons(found)))
+    context.show(found, table=context.table(("", "", "", ""), _reason_rows(found)))
 
 
-def _reasons(why: Document) -> list[tuple[object, ...]]:
+def _reason_rows(why: Document) -> list[tuple[object, ...]]:
     said = [
         ("said", each["wording"], each["origin"], each["day"] if each["counted"] else each["uncounted_because"])
         for each in why["said"]
@@ -238,13 +240,13 @@ async def answer(
 
 async def _ask(context: CommandContext, method: str, *path: str, body: Document | None = None) -> Document:
     async with open_client(context, find=True) as client:
-        found: Document = await client.ask(method, path_to(*path), body=body, **client.as_agent)
+        found: Document = await client.ask(method, build_api_path(*path), body=body, **client.as_agent)
     return found
 
 
 async def _list(context: CommandContext, name: str, query: Document, *, limit: int) -> list[Document]:
     async with open_client(context, find=True) as client:
-        return await client.ask_all(path_to(name), limit=limit, **client.as_agent, **query)
+        return await client.fetch_all_pages(build_api_path(name), limit=limit, **client.as_agent, **query)
 
 
 def _told(learned: Document) -> str:
@@ -301,7 +303,7 @@ class LearnFileReport:
 async def learn_file(context: CommandContext, file: Path, more: Document) -> int:
     """Learn every line of a file; the command's options apply to lines that do not say otherwise."""
     more = {"source": file.name, **more}
-    statements = ((number, parse_line(line, number, more)) for number, line in read_lines(file))
+    statements = ((number, parse_statement_line(line, number, more)) for number, line in read_lines(file))
     return await learn_statements(context, statements, total=sum(1 for _ in read_lines(file)), source=more["source"])
 
 
@@ -315,14 +317,16 @@ async def learn_statements(
             async with open_client(context, find=True, embeds=True) as client:
                 for part in split_batches(statements):
                     good = [orjson.dumps(statement) for _, statement in part if "text" in statement]
-                    learned = iter(await client.ask_lines(path_to("memories", "batch"), good, **client.as_agent))
+                    learned = iter(
+                        await client.send_json_lines(build_api_path("memories", "batch"), good, **client.as_agent)
+                    )
                     for number, statement in part:
                         tally.add(number, next(learned) if "text" in statement else statement)
                     report(tally.done, tally.total, "")
     except (KeyboardInterrupt, asyncio.CancelledError):
         context.say(f"{tally.done} of {tally.total} are learnt; the same command goes on from there.")
         raise
-    show_report(context, tally, source)
+    print_learn_report(context, tally, source)
     return BAD_LINES_EXIT if tally.failed else 0
 
 
@@ -344,32 +348,32 @@ def read_lines(file: Path) -> Iterator[tuple[int, bytes]]:
         raise BadInput(f"`{file}` cannot be read: {error.strerror}.") from error
 
 
-def parse_line(line: bytes, number: int, more: Document) -> Document:
+def parse_statement_line(line: bytes, number: int, more: Document) -> Document:
     """Parse the statement of a line and add its key; for an invalid one, return the error."""
     try:
         found: Any = orjson.loads(line) if line.startswith(JSON_STARTS) else line.decode()
     except orjson.JSONDecodeError:
-        return bad_line(number, "it is not JSON")
+        return build_refused_line(number, "it is not JSON")
     except UnicodeDecodeError:
-        return bad_line(number, "it is not UTF-8")
+        return build_refused_line(number, "it is not UTF-8")
     if isinstance(found, str):
         found = {"text": found}
     if not isinstance(found, dict) or not isinstance(found.get("text"), str):
-        return bad_line(number, "it is neither a text nor an object with a `text`")
-    return {**more, "key": line_key(line, number, more), **found}
+        return build_refused_line(number, "it is neither a text nor an object with a `text`")
+    return {**more, "key": line_idempotency_key(line, number, more), **found}
 
 
-def line_key(line: bytes, number: int, more: Document) -> str:
+def line_idempotency_key(line: bytes, number: int, more: Document) -> str:
     """The key that identifies a line when the same command learns the file again."""
     return f"{sha256(orjson.dumps(more, option=orjson.OPT_SORT_KEYS) + line).hexdigest()[:32]}:{number}"
 
 
-def bad_line(number: int, why: str) -> Document:
+def build_refused_line(number: int, why: str) -> Document:
     error = BadInput(f"Line {number} cannot be learnt: {why}.")
     return {"action": "refused", "error": error.as_json()["error"]}
 
 
-def show_report(context: CommandContext, tally: LearnFileReport, source: str) -> None:
+def print_learn_report(context: CommandContext, tally: LearnFileReport, source: str) -> None:
     for each in tally.failed[:MOST_NAMED]:
         context.say(f"Line {each['line']}: {each['error']['message']}")
     if len(tally.failed) > MOST_NAMED:

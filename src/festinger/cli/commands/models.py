@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
-from festinger.embedding.weights import fetch_bundles
+from festinger.embedding.weights import install_missing_bundles
 from festinger.ids import read_id
-from festinger.services.models import drop_model, ping_model, save_model
+from festinger.services.models import drop_model, ping_model, register_model
 from festinger.store.repositories.models import load_stored_models
 
 ModelId = Annotated[str, typer.Argument(help="Id of the model.")]
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
         help="Language models with their keys: add, list, try out, remove.\n\nExample: festinger models"
     )
     app.add_typer(group, name="models")
-    list_command(group)(list_models)
+    register_list_command(group)(list_models)
     command(group, "add")(add)
     command(group, "test")(test)
     command(group, "remove")(remove)
@@ -43,8 +43,8 @@ async def add(
     """
     secret = SecretStr(context.secret("API key")) if key else None
     async with context.app() as app:
-        space = context.space_in(app)
-        made = await save_model(app, model, provider=provider, space=space, base_url=base_url, api_key=secret)
+        space = context.resolve_space_option(app)
+        made = await register_model(app, model, provider=provider, space=space, base_url=base_url, api_key=secret)
     context.show({"id": str(made)}, text=str(made))
     context.say(f"Use it with `festinger settings set llm.judge {made}`.")
 
@@ -55,7 +55,7 @@ async def list_models(context: CommandContext) -> None:
     Example: festinger models list
     """
     async with context.app() as app:
-        found = await load_stored_models(app.store, space=context.space_in(app), vault=app.vault)
+        found = await load_stored_models(app.store, space=context.resolve_space_option(app), vault=app.vault)
     rows = ((model.id, model.provider, model.model_name, model.base_url, model.api_key) for model in found)
     table = context.table(("id", "provider", "model", "address", "key"), rows)
     context.show(
@@ -71,7 +71,7 @@ async def test(context: CommandContext, model: ModelId) -> int:
     Example: festinger models test 018f3a5e-…
     """
     async with context.app() as app:
-        seen = await ping_model(app, read_id(model), space=context.space_in(app))
+        seen = await ping_model(app, read_id(model), space=context.resolve_space_option(app))
     error = seen.error.message if seen.error else None
     said = f"{seen.model} does not answer: {error}" if error else f"{seen.model} answers in {seen.latency_ms} ms."
     context.show({"model": seen.model, "latency_ms": seen.latency_ms, "error": error}, text=said)
@@ -84,7 +84,7 @@ async def remove(context: CommandContext, model: ModelId) -> None:
     Example: festinger models remove 018f3a5e-…
     """
     async with context.app() as app:
-        await drop_model(app, read_id(model), space=context.space_in(app))
+        await drop_model(app, read_id(model), space=context.resolve_space_option(app))
     context.show({"removed": model}, text="Removed.")
 
 
@@ -95,7 +95,7 @@ async def fetch(context: CommandContext) -> None:
 
     Example: festinger models fetch
     """
-    fetched = await fetch_bundles(offline=context.settings().now.offline, say=context.say)
+    fetched = await install_missing_bundles(offline=context.settings().now.offline, say=context.say)
     there = "The bundled models are installed." if fetched else "The bundled models were installed before."
     context.show({"fetched": fetched}, text=there)
     if fetched:

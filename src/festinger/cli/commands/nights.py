@@ -36,7 +36,7 @@ async def consolidate(
     Example: festinger consolidate --dry-run
     """
     async with context.app(start=StartOptions(providers=True)) as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         await use_local_model(app)
         with show_progress(context, "Consolidating") as shown:
 
@@ -59,7 +59,7 @@ async def show_nights(
     Example: festinger nights 018f3a5e --undo
     """
     async with context.app() as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         if night is None:
             found = await list_nights(app, space=space, limit=MOST_LISTED)
             table = context.table(("id", "agent", "state", "changes", "started"), map(_row, found))

@@ -4,22 +4,22 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.ids import read_id
 from festinger.outcomes.model import ReportSource
-from festinger.outcomes.replay import verify_logs
+from festinger.outcomes.replay import compare_memories_with_logs
 from festinger.outcomes.stats import list_recorded_outcomes, outcome_stats, top_memories
 
 MOST_LISTED = 1000
 WRONG_EXIT = 1
-"""The exit code of `verify_logs` when the logs and the store differ."""
+"""The exit code of `compare_memories_with_logs` when the logs and the store differ."""
 
 
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="What became of memories that were brought to mind.\n\nExample: festinger outcomes")
     app.add_typer(group, name="outcomes")
-    list_command(group)(list_outcomes)
+    register_list_command(group)(list_outcomes)
     command(group, "metrics")(show_metrics)
     command(group, "verify")(verify_memories_against_logs)
 
@@ -36,7 +36,11 @@ async def list_outcomes(
     """
     async with context.app() as app:
         found = await list_recorded_outcomes(
-            app.outcomes.deps, context.space_in(app), memory=read_id(memory) if memory else None, how=how, limit=limit
+            app.outcomes.deps,
+            context.resolve_space_option(app),
+            memory=read_id(memory) if memory else None,
+            how=how,
+            limit=limit,
         )
     rows = (
         (each["at"], each["memory"], each["outcome"], each["how"], "{:.3f} → {:.3f}".format(*each["confidence"]))
@@ -53,7 +57,7 @@ async def show_metrics(context: CommandContext) -> None:
     Example: festinger outcomes metrics
     """
     async with context.app() as app:
-        space = context.space_in(app)
+        space = context.resolve_space_option(app)
         found = await outcome_stats(app.outcomes.deps, space)
         found["lists"] = await top_memories(app.outcomes.deps, space)
     rows = (
@@ -69,7 +73,7 @@ async def verify_memories_against_logs(context: CommandContext) -> int:
     Example: festinger outcomes verify
     """
     async with context.app() as app:
-        seen, wrong = await verify_logs(app.outcomes.deps, context.space_in(app))
+        seen, wrong = await compare_memories_with_logs(app.outcomes.deps, context.resolve_space_option(app))
     rows = ((each.memory, each.column, each.stored, each.replayed) for each in wrong)
     context.show(
         {"memories": seen, "wrong": [each.as_json() for each in wrong]},

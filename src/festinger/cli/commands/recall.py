@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.client import Document, assume_utc, drop_empty, open_client, path_to
+from festinger.cli.client import Document, assume_utc, build_api_path, drop_empty, open_client
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
@@ -40,7 +40,7 @@ async def recall(
     asked |= {name: assume_utc(at).isoformat() for name, at in times.items() if at}
     # Without the embedder, only what shares a word with the cue would be recalled.
     async with open_client(context, find=True, embeds=True) as client:
-        found = await client.ask("POST", path_to("recall"), body=asked, **client.as_agent)
+        found = await client.ask("POST", build_api_path("recall"), body=asked, **client.as_agent)
     rows = (row for item in found["items"] for row in _rows(item))
     table = context.table(("id", "kind", "origin", "score", "text"), rows)
     nothing = f"nothing relevant remembered ({found['below_threshold']} below the threshold)"
@@ -71,12 +71,12 @@ async def observe(
     given = {"acted": acted, "used": used, "dismissed": dismissed, "contradicted": contradicted}
     async with open_client(context, find=True) as client:
         outcomes = {
-            (await client.ask("GET", path_to("memories", each), **client.as_agent))["id"]: name
+            (await client.ask("GET", build_api_path("memories", each), **client.as_agent))["id"]: name
             for name, ids in given.items()
             for each in ids or ()
         }
         body = {"recall": recall, "outcomes": outcomes}
-        done = await client.ask("POST", path_to("outcomes"), body=body, **client.as_agent)
+        done = await client.ask("POST", build_api_path("outcomes"), body=body, **client.as_agent)
     rows = (
         (each[:SHORT_ID], effect["outcome"], "{:.2f} → {:.2f}".format(*effect["confidence"]))
         for each, effect in done["effects"].items()
@@ -98,7 +98,7 @@ async def brief(
     """
     asked = drop_empty(topic=topic, tokens=str(tokens))
     async with open_client(context, find=True) as client:
-        found = await client.ask("GET", path_to("brief"), **asked, **client.as_agent)
+        found = await client.ask("GET", build_api_path("brief"), **asked, **client.as_agent)
     rows = (
         (each["section"], each["id"][:SHORT_ID], each["day"], each["origin"], each["text"]) for each in found["notes"]
     )

@@ -17,13 +17,13 @@ import structlog
 import typer
 from uvicorn.loops.auto import auto_loop_factory
 
-from festinger.cli.command import command, handle_stop_signals
+from festinger.cli.command import command, stop_event_on_signals
 from festinger.cli.context import CommandContext
-from festinger.cli.early_server import BackgroundWork, ServerOptions, run_server
-from festinger.proxy.transport.server import check_bind, close_sockets, is_exposed, open_sockets
+from festinger.cli.early_server import BackgroundWorkPlace, ServerOptions, run_server
+from festinger.proxy.transport.server import close_sockets, is_exposed, open_sockets, require_key_if_exposed
 from festinger.runtime.environment import LocalServer, SystemServices, local_base_url, master_key_of, store_fingerprint
 from festinger.settings.live import LiveSettings
-from festinger.store.repositories.auth import load_api_keys, new_secret
+from festinger.store.repositories.auth import load_api_keys, new_api_key
 
 log = structlog.get_logger(room="cli")
 
@@ -33,11 +33,11 @@ ORPHAN_SECONDS = 3.0
 
 
 def register(app: typer.Typer) -> None:
-    command(app, loop=fast_loop)(serve)
-    command(app, loop=fast_loop)(worker)
+    command(app, loop=new_uvloop_or_default)(serve)
+    command(app, loop=new_uvloop_or_default)(worker)
 
 
-def fast_loop() -> asyncio.AbstractEventLoop:
+def new_uvloop_or_default() -> asyncio.AbstractEventLoop:
     """uvloop where available: a request then costs less than with asyncio's own loop."""
     return auto_loop_factory()()
 
@@ -62,22 +62,22 @@ async def serve(
     context = context.with_flags(given, door="serve")
     settings, tools = context.settings(), SystemServices.of_this_machine()
     master_key_of(settings, tools)
-    await _require_key(context, settings, insecure=insecure_bind)
+    await _require_key_if_exposed(context, settings, insecure=insecure_bind)
     sockets = open_sockets(settings.now.server.host, settings.now.server.port)
     try:
         local = LocalServer(
             url=local_base_url(*sockets[0].getsockname()[:2]),
             pid=os.getpid(),
             store=store_fingerprint(settings),
-            key=new_secret(tools.entropy),
+            key=new_api_key(tools.entropy),
         )
-        _greet(context, settings, sockets)
-        with handle_stop_signals() as asked:
+        _print_addresses(context, settings, sockets)
+        with stop_event_on_signals() as asked:
             how = ServerOptions(
                 settings=settings,
                 tools=tools,
                 say=context.say,
-                background=BackgroundWork.HERE if no_worker else BackgroundWork.WORKER,
+                background=BackgroundWorkPlace.HERE if no_worker else BackgroundWorkPlace.WORKER,
                 insecure=insecure_bind,
                 local=local,
                 closing=asked,
@@ -88,7 +88,7 @@ async def serve(
         close_sockets(sockets)
 
 
-async def _require_key(context: CommandContext, settings: LiveSettings, *, insecure: bool) -> None:
+async def _require_key_if_exposed(context: CommandContext, settings: LiveSettings, *, insecure: bool) -> None:
     """Require a key before the port opens, when it listens beyond this machine."""
     host = settings.now.server.host
     if not is_exposed(host):
@@ -98,10 +98,10 @@ async def _require_key(context: CommandContext, settings: LiveSettings, *, insec
         return
     async with context.app() as app:
         any_key = any(key.revoked_at is None for key in await load_api_keys(app.store))
-    check_bind(host, any_key=any_key, insecure=False)
+    require_key_if_exposed(host, any_key=any_key, insecure=False)
 
 
-def _greet(context: CommandContext, settings: LiveSettings, sockets: Sequence[socket.socket]) -> None:
+def _print_addresses(context: CommandContext, settings: LiveSettings, sockets: Sequence[socket.socket]) -> None:
     host, port = sockets[0].getsockname()[:2]
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     context.say(f"Festinger listens on {base} and forwards to {settings.now.proxy.upstream}.")
@@ -123,14 +123,14 @@ async def worker(
     `festinger serve` runs one by itself. Example: festinger worker --database postgresql://…
     """
     if server_pid:
-        Thread(target=_end_with_server, args=(server_pid,), daemon=True).start()
+        Thread(target=_exit_after_server, args=(server_pid,), daemon=True).start()
     from festinger.cli.worker import run_worker
 
-    with handle_stop_signals() as stop:
+    with stop_event_on_signals() as stop:
         await run_worker(context.with_flags({}, door="worker"), stop=stop, supervised=bool(server_pid))
 
 
-def _end_with_server(pid: int) -> None:
+def _exit_after_server(pid: int) -> None:
     """End this process soon after its server; the next worker takes up what it leaves."""
     while os.getppid() == pid:
         time.sleep(LOOK_SECONDS)

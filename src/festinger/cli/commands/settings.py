@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.ids import EVERY_SPACE
 from festinger.runtime.settings import change_setting, list_pinning_runs, reset_setting
@@ -17,7 +17,7 @@ ForSpace = Annotated[bool, typer.Option("--only-this-space", help="For the space
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="See, change and reset settings.\n\nExample: festinger settings")
     app.add_typer(group, name="settings")
-    list_command(group)(list_settings)
+    register_list_command(group)(list_settings)
     command(group, "get")(show_setting)
     command(group, "set")(set_setting)
     command(group, "reset")(unset_setting)
@@ -29,7 +29,7 @@ async def list_settings(context: CommandContext) -> None:
     Example: festinger settings list
     """
     async with context.app() as app:
-        found = app.settings.loaded(context.space_in(app)).settings()
+        found = app.settings.loaded(context.resolve_space_option(app)).settings()
         problem = app.settings.problem
     table = context.table(("key", "value", "source", "meaning"), (_row(setting) for setting in found))
     context.show([_record(setting) for setting in found], table=table)
@@ -43,7 +43,7 @@ async def show_setting(context: CommandContext, key: Key) -> None:
     Example: festinger settings get proxy.upstream
     """
     async with context.app() as app:
-        setting = app.settings.loaded(context.space_in(app)).setting(key)
+        setting = app.settings.loaded(context.resolve_space_option(app)).setting(key)
     context.show(_record(setting), text=setting.value or "(empty)")
 
 
@@ -56,12 +56,12 @@ async def set_setting(
     """
     async with context.app() as app:
         before, after = await change_setting(
-            app, key, value, by="cli", space=context.space_in(app) if only else EVERY_SPACE
+            app, key, value, by="cli", space=context.resolve_space_option(app) if only else EVERY_SPACE
         )
         pinning = await list_pinning_runs(app, after)
     context.show(
         {"before": _record(before), "after": _record(after)},
-        text=f"{after.key.name}: {before.value or '(empty)'} -> {after.value or '(empty)'}{_restart(after)}",
+        text=f"{after.key.name}: {before.value or '(empty)'} -> {after.value or '(empty)'}{_restart_note(after)}",
     )
     for run in pinning:
         context.say(
@@ -76,11 +76,13 @@ async def unset_setting(context: CommandContext, key: Key, only: ForSpace = Fals
     Example: festinger settings reset proxy.upstream
     """
     async with context.app() as app:
-        after = await reset_setting(app, key, by="cli", space=context.space_in(app) if only else EVERY_SPACE)
+        after = await reset_setting(
+            app, key, by="cli", space=context.resolve_space_option(app) if only else EVERY_SPACE
+        )
     context.show(_record(after), text=f"{after.key.name}: {after.value or '(empty)'} ({after.source})")
 
 
-def _restart(setting: Setting) -> str:
+def _restart_note(setting: Setting) -> str:
     return " (in force after a restart)" if setting.key.restart else ""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from festinger.cli.command import command, list_command
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import format_time
 from festinger.services.access import add_space, change_space_name, count_space_rows, erase_space
@@ -17,7 +17,7 @@ Name = Annotated[str, typer.Argument(help="Name of the space.")]
 def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Isolated shared worlds: make, rename and delete them.\n\nExample: festinger spaces")
     app.add_typer(group, name="spaces")
-    list_command(group)(list_spaces)
+    register_list_command(group)(list_spaces)
     command(group, "create")(create)
     command(group, "rename")(rename)
     command(group, "delete")(delete)

@@ -48,7 +48,7 @@ async def status(context: CommandContext) -> None:
     from festinger.services.status import build_status as numbers
 
     async with context.app() as app:
-        found = await numbers(app, space=context.space_in(app))
+        found = await numbers(app, space=context.resolve_space_option(app))
         running = find_local_server(app.settings)
     server = running.url if running else None
     table = context.table(("", ""), _lines(found, server or "not running"))
@@ -96,7 +96,7 @@ async def doctor(context: CommandContext) -> int:
         told = (await server.ask("GET", "/admin/api/doctor"))["checks"] if server is not None else None
     checks = [await _check_server(settings)]
     if told is None:
-        checks += await _own_checks(context, settings)
+        checks += await _run_local_checks(context, settings)
     else:
         checks += [Check(**{**each, "severity": CheckSeverity(each["severity"])}) for each in told]
     context.show(
@@ -129,7 +129,7 @@ async def _check_server(settings: "LiveSettings") -> "Check":
     return ok_check("server", f"The server runs at {url}.", url=url, pid=found.pid)
 
 
-async def _own_checks(context: CommandContext, settings: "LiveSettings") -> "list[Check]":
+async def _run_local_checks(context: CommandContext, settings: "LiveSettings") -> "list[Check]":
     """The checks that need no server; an unavailable store is itself a finding."""
     from festinger.proxy.health import check_memory_coverage, check_upstreams
     from festinger.proxy.transport.upstream import open_upstream

@@ -14,28 +14,28 @@ from typing import Annotated
 import orjson
 import typer
 
-from festinger.cli.client import Document, drop_empty, open_client, path_to
+from festinger.cli.client import Document, build_api_path, drop_empty, open_client
 from festinger.cli.command import command
 from festinger.cli.commands.memory import (
     LearnFileReport,
-    bad_line,
+    build_refused_line,
     learn_statements,
-    line_key,
-    parse_line,
+    line_idempotency_key,
+    parse_statement_line,
+    print_learn_report,
     read_lines,
-    show_report,
 )
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import show_progress
 from festinger.errors import BadInput, TooLarge
 from festinger.services.import_formats import (
-    build_record,
-    find_markdown,
+    build_export_record,
+    find_markdown_files,
     format_markdown,
-    parse_exported,
+    parse_export_record,
     parse_markdown,
     parse_mem0,
-    read_conversations,
+    read_chatgpt_export,
     read_file,
 )
 
@@ -83,7 +83,7 @@ async def import_memories(
         shown = context.table(("line", "about", "text"), rows)
         context.show([each for _, each in found], table=shown, text="There is nothing to learn in it.")
         return None
-    known = await _find_known(context)
+    known = await _load_known_statements(context)
     new = [each for each in found if (each[1].get("source"), each[1].get("text")) not in known]
     if len(new) < len(found):
         context.say(f"{len(found) - len(new)} were imported before and are left out.")
@@ -96,15 +96,15 @@ def _read_statements(format: ImportFormat, path: Path, more: Document) -> Iterat
         yield from _read_exported(path, more)
         return
     read = (
-        (found for file in find_markdown(path) for found in parse_markdown(read_file(file), title=file.stem))
+        (found for file in find_markdown_files(path) for found in parse_markdown(read_file(file), title=file.stem))
         if format is ImportFormat.MARKDOWN
         else parse_mem0(read_file(path))
     )
     for place, (number, said) in enumerate(read):
         if isinstance(said["text"], str) and said["text"].strip():
-            yield number, {**more, **said, "key": line_key(said["text"].encode(), place, more)}
+            yield number, {**more, **said, "key": line_idempotency_key(said["text"].encode(), place, more)}
         else:
-            yield number, bad_line(number, "it has no words")
+            yield number, build_refused_line(number, "it has no words")
 
 
 def _read_exported(path: Path, more: Document) -> Iterator[tuple[int, Document]]:
@@ -114,20 +114,22 @@ def _read_exported(path: Path, more: Document) -> Iterator[tuple[int, Document]]
         with suppress(orjson.JSONDecodeError):
             record = orjson.loads(line)
         if not isinstance(record, dict) or record.keys().isdisjoint({"format", "type"}):
-            yield number, parse_line(line, number, more)
-        elif said := parse_exported(record):
-            yield number, {**more, **said, "key": line_key(line, number, more)}
+            yield number, parse_statement_line(line, number, more)
+        elif said := parse_export_record(record):
+            yield number, {**more, **said, "key": line_idempotency_key(line, number, more)}
 
 
-async def _find_known(context: CommandContext) -> set[tuple[str | None, str]]:
+async def _load_known_statements(context: CommandContext) -> set[tuple[str | None, str]]:
     """Return the source and words of everything that was learned, whatever became of it."""
     async with open_client(context, find=True) as client:
-        memories = await client.ask_all(path_to("memories"), limit=MOST_READ, status="all", **client.as_agent)
+        memories = await client.fetch_all_pages(
+            build_api_path("memories"), limit=MOST_READ, status="all", **client.as_agent
+        )
     return {(each["source"], each["content"]) for each in memories}
 
 
 async def _import_conversations(context: CommandContext, path: Path, *, dry_run: bool) -> int | None:
-    talks = read_conversations(path)
+    talks = read_chatgpt_export(path)
     if dry_run:
         rows = ((each["title"], len(each["turns"]), each["turns"][0]["at"][:10]) for each in talks if each["turns"])
         context.show(talks, table=context.table(("conversation", "turns", "begun"), rows), text="There are none.")
@@ -141,7 +143,9 @@ async def _import_conversations(context: CommandContext, path: Path, *, dry_run:
                     rest = turns[start : start + TURNS_AT_ONCE]
                     body = {**talk, "turns": rest, "close": start + TURNS_AT_ONCE >= len(turns)}
                     try:
-                        done = await client.ask("POST", path_to("episodes", "import"), body=body, **client.as_agent)
+                        done = await client.ask(
+                            "POST", build_api_path("episodes", "import"), body=body, **client.as_agent
+                        )
                     except (BadInput, TooLarge) as error:
                         tally.add(number, {"action": "refused", **error.as_json()})
                         continue
@@ -151,7 +155,7 @@ async def _import_conversations(context: CommandContext, path: Path, *, dry_run:
                         tally.counts["turns"] += len(rest)
                 report(number, len(talks), "")
     tally.done = len(talks)
-    show_report(context, tally, "person")
+    print_learn_report(context, tally, "person")
     return BAD_CONVERSATION_EXIT if tally.failed else None
 
 
@@ -169,13 +173,13 @@ async def export_memories(
     is_notes = path.suffix == ".md"
     query = drop_empty(kind=kind, status=None if is_notes else "all")
     async with open_client(context, find=True) as client:
-        found = await client.ask_all(path_to("memories"), limit=MOST_READ, **client.as_agent, **query)
+        found = await client.fetch_all_pages(build_api_path("memories"), limit=MOST_READ, **client.as_agent, **query)
     found.sort(key=lambda each: each["id"])
     if is_notes:
         text = format_markdown(found, title=f"Memories of {context.space}").encode()
     else:
         first = {"format": "festinger", "version": 1, "space": context.space, "counts": {"memory": len(found)}}
-        text = b"".join(orjson.dumps(each) + b"\n" for each in (first, *map(build_record, found)))
+        text = b"".join(orjson.dumps(each) + b"\n" for each in (first, *map(build_export_record, found)))
     try:
         with path.open("xb") as file:
             path.chmod(0o600)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from festinger.cli.client import Document, assume_utc, drop_empty, open_client, path_to
-from festinger.cli.command import command, list_command
-from festinger.cli.commands.inbox import card_lines, parse_json_object
+from festinger.cli.client import Document, assume_utc, build_api_path, drop_empty, open_client
+from festinger.cli.command import command, register_list_command
+from festinger.cli.commands.inbox import format_card_lines, parse_json_object
 from festinger.cli.context import CommandContext
 from festinger.clock import system_clock
 from festinger.errors import BadInput
@@ -33,7 +33,7 @@ def register(app: typer.Typer) -> None:
         command(app, may_ask_server=True)(operation)
     group = typer.Typer(help="People whose verdict counts.\n\nExample: festinger reviewer")
     app.add_typer(group, name="reviewer")
-    list_command(group, may_ask_server=True)(list_reviewers)
+    register_list_command(group, may_ask_server=True)(list_reviewers)
     command(group, "add", may_ask_server=True)(add)
     command(group, "off", may_ask_server=True)(remove_reviewer)
 
@@ -61,12 +61,12 @@ async def approve(
     if edit is not None:
         if len(proposals) > 1:
             raise BadInput("One proposal is edited at a time.")
-        said["edits"] = parse_json_object(_text_of(edit))
+        said["edits"] = parse_json_object(_read_text_file(edit))
     async with open_client(context) as client:
         if len(proposals) == 1:
-            card = await client.ask("GET", path_to("proposals", proposals[0]))
+            card = await client.ask("GET", build_api_path("proposals", proposals[0]))
             said["word"] = _looked_at(context, card)
-            said["seen"] += await _seen_beside(context, client, card, seen or [])
+            said["seen"] += await _confirm_opposing_proposals(context, client, card, seen or [])
         return await _decide(context, client, proposals, said)
 
 
@@ -128,10 +128,10 @@ async def duplicate(
 
 async def _decide(context: CommandContext, client: "AdminClient", proposals: list[str], said: Document) -> int:
     if len(proposals) == 1:
-        done = await client.ask("POST", path_to("proposals", proposals[0], "verdict"), body=said)
+        done = await client.ask("POST", build_api_path("proposals", proposals[0], "verdict"), body=said)
         context.show(done, text=f"Proposal {done['proposal']} is {done['state']}.")
         return 0
-    many = await client.ask("POST", path_to("proposals", "verdicts"), body={**said, "ids": proposals})
+    many = await client.ask("POST", build_api_path("proposals", "verdicts"), body={**said, "ids": proposals})
     rows = ((each["id"], each["result"], each["detail"]) for each in many["items"])
     context.show(many, table=context.table(("id", "result", "detail"), rows))
     context.say(f"{said['verdict']}: {many['done']} of {many['of']}.")
@@ -141,21 +141,23 @@ async def _decide(context: CommandContext, client: "AdminClient", proposals: lis
 def _looked_at(context: CommandContext, card: Document) -> str:
     """Show what is about to be approved; where it cannot be undone, ask for the confirming word."""
     if not context.as_json:
-        context.say("\n".join(card_lines(card)))
+        context.say("\n".join(format_card_lines(card)))
     word: str = card["effect"]["word"]
     if word:
         context.confirm(word, card["effect"]["says"])
     return word
 
 
-async def _seen_beside(context: CommandContext, client: "AdminClient", card: Document, seen: list[str]) -> list[str]:
+async def _confirm_opposing_proposals(
+    context: CommandContext, client: "AdminClient", card: Document, seen: list[str]
+) -> list[str]:
     """Show opposing proposals and ask; returns their ids. A script has seen what it says it has."""
     shown: list[str] = []
     for other in (each["other"] for each in card["pairs"] if _opposes(each)):
-        if not context.is_attended or any(other.startswith(each) for each in seen):
+        if not context.can_ask_person or any(other.startswith(each) for each in seen):
             continue
-        card = await client.ask("GET", path_to("proposals", other))
-        context.say("The opposite:\n" + "\n".join(card_lines(card)))
+        card = await client.ask("GET", build_api_path("proposals", other))
+        context.say("The opposite:\n" + "\n".join(format_card_lines(card)))
         context.confirm(APPROVE, "Another proposal asks for the opposite; it is shown above.")
         shown.append(other)
     return shown
@@ -172,7 +174,7 @@ def _end(days: int | None, until: datetime | None) -> datetime | None:
     return system_clock() + timedelta(days=days) if days is not None else moment
 
 
-def _text_of(file: Path) -> str:
+def _read_text_file(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -189,7 +191,7 @@ async def list_reviewers(context: CommandContext) -> None:
     Example: festinger reviewer list
     """
     async with open_client(context) as client:
-        found = (await client.ask("GET", path_to("reviewers")))["items"]
+        found = (await client.ask("GET", build_api_path("reviewers")))["items"]
     rows = (
         (
             each["name"],
@@ -214,7 +216,7 @@ async def add(
     """
     body = {"name": name, "identities": drop_empty(login=login, webhook=webhook, uid=uid)}
     async with open_client(context) as client:
-        added = await client.ask("POST", path_to("reviewers"), body=body)
+        added = await client.ask("POST", build_api_path("reviewers"), body=body)
     context.show(added, text=f"{added['name']} is a reviewer.")
 
 
@@ -224,5 +226,5 @@ async def remove_reviewer(context: CommandContext, name: Name) -> None:
     Example: festinger reviewer off Ada
     """
     async with open_client(context) as client:
-        gone = await client.ask("DELETE", path_to("reviewers", name))
+        gone = await client.ask("DELETE", build_api_path("reviewers", name))
     context.show(gone, text=f"{gone['name']} does not decide any more.")

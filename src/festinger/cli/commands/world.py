@@ -8,8 +8,8 @@ from uuid import UUID
 
 import typer
 
-from festinger.cli.client import MOST_LISTED, Document, drop_empty, open_client, path_to
-from festinger.cli.command import command, list_command
+from festinger.cli.client import MOST_LISTED, Document, build_api_path, drop_empty, open_client
+from festinger.cli.command import command, register_list_command
 from festinger.cli.context import CommandContext
 from festinger.cli.terminal import SHORT_ID
 from festinger.errors import BadInput, ServerAway
@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
     command(app, "graph", may_ask_server=True)(show_graph)
     group = typer.Typer(help="Facts that cannot both stand: see and decide them.\n\nExample: festinger conflicts")
     app.add_typer(group, name="conflicts")
-    list_command(group, may_ask_server=True)(list_conflicts)
+    register_list_command(group, may_ask_server=True)(list_conflicts)
     command(group, "show", may_ask_server=True)(show_conflict)
     command(group, "dismiss", may_ask_server=True)(dismiss)
     command(group, "resolve", may_ask_server=True)(resolve_conflict)
@@ -53,14 +53,14 @@ async def state_facts(context: CommandContext, fact: Fact) -> int:
     """
     facts = facts_from_argument_or_stdin(fact)
     try:
-        said = await state_at(context, facts)
+        said = await post_facts(context, facts)
     except ServerAway as error:
         context.tell(error)
         return UNREACHABLE_EXIT
     return report_facts(context, said, many=fact == "-")
 
 
-async def state_at(context: CommandContext, facts: Sequence[str]) -> list[Document]:
+async def post_facts(context: CommandContext, facts: Sequence[str]) -> list[Document]:
     """State facts at the server that the command names, else in the store."""
     async with open_client(context) as client:
         said = await client.ask("POST", "/iknowthat", body={"facts": list(facts)}, **client.as_agent)
@@ -84,7 +84,7 @@ async def show_concept(context: CommandContext, token: Annotated[str, typer.Argu
     Example: festinger concept gnommoweb
     """
     async with open_client(context) as client:
-        found = await client.ask("GET", path_to("concepts", token.casefold()))
+        found = await client.ask("GET", build_api_path("concepts", token.casefold()))
     rows = (
         (
             each["edge"]["dimension"],
@@ -111,7 +111,7 @@ async def show_graph(
     """
     wanted = drop_empty(centre=token, depth=str(depth), svg="yes" if svg else "")
     async with open_client(context) as client:
-        found = await client.ask("GET", path_to("graph"), **wanted)
+        found = await client.ask("GET", build_api_path("graph"), **wanted)
     if svg:
         try:
             svg.write_text(found.pop("svg"), encoding="utf-8")
@@ -136,7 +136,7 @@ async def list_conflicts(
     Example: festinger conflicts --all
     """
     async with open_client(context) as client:
-        found = await client.ask_all(CONFLICTS, limit=limit, **(ALL if every else {}))
+        found = await client.fetch_all_pages(CONFLICTS, limit=limit, **(ALL if every else {}))
     table = context.table(("id", "concept", "dimension", "stands", "incoming", "status"), map(_row, found))
     context.show(found, table=table, text="No conflicts.")
 
@@ -231,7 +231,7 @@ async def _decide(context: CommandContext, conflict: str, operation: str, body: 
 async def _find(client: "AdminClient", text: str) -> str:
     """The id of the conflict that starts with this text."""
     wanted = prefix(text)
-    found = (item["id"] for item in await client.ask_all(CONFLICTS, limit=MOST_LISTED, **ALL))
+    found = (item["id"] for item in await client.fetch_all_pages(CONFLICTS, limit=MOST_LISTED, **ALL))
     return str(pick(text, (UUID(id_) for id_ in found if id_.startswith(wanted))))
 
 

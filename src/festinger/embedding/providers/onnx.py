@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from festinger.embedding.bert import Pooling, build_graph, large_arrays, read_shape, read_tensors, to_onnx
+from festinger.embedding.bert import Pooling, build_graph, read_shape, read_tensors, share_large_arrays, to_onnx
 from festinger.embedding.embedder import EmbedderOptions, Rows
 from festinger.embedding.profiles import EmbeddingPurpose, find_profile
-from festinger.embedding.quiet import ort
+from festinger.embedding.quiet_onnxruntime import ort
 from festinger.embedding.runtime import (
     Numbers,
     Read,
@@ -74,33 +74,33 @@ def _open(model: str, supplies: EmbedderOptions) -> OnnxEngine:
     is_path = model.startswith(("/", "./", "../", "~"))
     folder = Path(model).expanduser() if is_path else fetch_model_folder(model, supplies)
     name = folder.name if is_path else model
-    digest = sha256_of(model_file(folder))[:SHORT_DIGEST]
-    return _engine(folder, f"onnx:{name}@{digest}", supplies, pooling=_pooling(folder))
+    digest = sha256_of(find_model_file(folder))[:SHORT_DIGEST]
+    return _engine(folder, f"onnx:{name}@{digest}", supplies, pooling=_read_pooling(folder))
 
 
 def _engine(folder: Path, name: str, supplies: EmbedderOptions, *, pooling: Pooling) -> OnnxEngine:
     max_tokens = find_profile(name, supplies.profiles).max_tokens or MAX_TOKENS
     tokenizer = open_tokenizer(folder, max_tokens=max_tokens)
-    model = model_file(folder)
+    model = find_model_file(folder)
     if model.suffix == ".safetensors":
-        return _engine_of_weights(model, name, tokenizer, pooling=pooling)
+        return _open_engine_from_weights(model, name, tokenizer, pooling=pooling)
     graph = model.read_bytes()
     session = open_session(graph)
     runner = Runner(session, tokenizer, read=_reader(pooling), alone=is_quantized(graph))
-    return OnnxEngine(name, runner, dimensions=_dimensions(session, folder))
+    return OnnxEngine(name, runner, dimensions=_read_dimensions(session, folder))
 
 
-def _engine_of_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
+def _open_engine_from_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
     """Build the graph from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
     graph = build_graph(read_tensors(model), shape, pooling)
-    weights = large_arrays(graph, model)
+    weights = share_large_arrays(graph, model)
     session = open_session(to_onnx(graph, shape.hidden), weights)
-    runner = Runner(session, tokenizer, read=keep_output, alone=False)
+    runner = Runner(session, tokenizer, read=return_output, alone=False)
     return OnnxEngine(name, runner, dimensions=shape.hidden, weights=weights)
 
 
-def model_file(folder: Path) -> Path:
+def find_model_file(folder: Path) -> Path:
     """Return the model file in a folder: its graph if there is one, else its weights."""
     for file in ("model.onnx", "onnx/model.onnx", "model.safetensors"):
         if (folder / file).is_file():
@@ -111,14 +111,14 @@ def model_file(folder: Path) -> Path:
     )
 
 
-def _dimensions(session: ort.InferenceSession, folder: Path) -> int:
+def _read_dimensions(session: ort.InferenceSession, folder: Path) -> int:
     width = session.get_outputs()[0].shape[-1]
     if not isinstance(width, int):
         raise WeightsUnfit(f"The model in `{folder}` does not say how long its vectors are.")
     return width
 
 
-def _pooling(folder: Path) -> Pooling:
+def _read_pooling(folder: Path) -> Pooling:
     """Return the pooling stated in the layout of sentence-transformers; the mean by default."""
     said = folder / "1_Pooling" / "config.json"
     if not said.exists():
@@ -139,5 +139,5 @@ def _reader(pooling: Pooling) -> Read:
     return read
 
 
-def keep_output(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
+def return_output(output: Numbers, mask: NDArray[np.int64]) -> Numbers:
     return output

@@ -148,12 +148,12 @@ async def open_remote(
     async with AsyncExitStack() as undo:
         undo.push_async_callback(wire.close)
         stated = find_profile(name, supplies.profiles).dimensions
-        dimensions = stated or await _learnt_dimensions(name, wire, protocol)
+        dimensions = stated or await _probe_dimensions(name, wire, protocol)
         undo.pop_all()
     return RemoteEngine(name, wire, protocol, dimensions=dimensions, batch=supplies.batch)
 
 
-async def _learnt_dimensions(name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol) -> int:
+async def _probe_dimensions(name: str, wire: ProviderHttpClient, protocol: EmbeddingProtocol) -> int:
     rows = await request_vectors(wire, protocol, [PROBE], purpose=EmbeddingPurpose.COMPARE, kind="")
     try:
         return len(rows[0])

@@ -13,10 +13,10 @@ from enum import StrEnum
 from functools import cache
 
 from festinger.judge.model import Cardinality, Slot
-from festinger.judge.rules.words import load_members, load_phrases, load_words, stem
+from festinger.judge.rules.words import load_phrases, load_words, load_words_of_kind, stem
 from festinger.text.words import FUNCTION_WORDS
 
-_PREPOSITIONS = load_members("grammar", "preposition")
+_PREPOSITIONS = load_words_of_kind("grammar", "preposition")
 
 
 class SentenceFrame(StrEnum):
@@ -84,7 +84,7 @@ def _is_one_of_many(stems: tuple[str, ...], frame: SentenceFrame) -> bool:
     return len(stems) == 1 if frame is SentenceFrame.LABEL else _UNIQUE.isdisjoint(stems)
 
 
-_UNIQUE = frozenset(map(stem, load_members("grammar", "unique")))
+_UNIQUE = frozenset(map(stem, load_words_of_kind("grammar", "unique")))
 
 
 def _is_fixed(stems: tuple[str, ...]) -> bool:
@@ -105,7 +105,7 @@ def _is_listed(stems: tuple[str, ...], name: str) -> bool:
 LONGEST_VALUE = 60
 """Words; a longer value means it was not a slot."""
 
-ARTICLES = load_members("grammar", "article")
+ARTICLES = load_words_of_kind("grammar", "article")
 WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 
 

@@ -18,8 +18,8 @@ from festinger.judge.model import (
     NOTHING_KNOWN,
     WRITTEN,
     Cardinality,
-    Current,
-    Guard,
+    CurrentSide,
+    GuardKind,
     Judgement,
     JudgeStatement,
     PairFeatures,
@@ -31,7 +31,14 @@ from festinger.judge.model import (
 from festinger.judge.rules.attributes import USER
 from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot
 from festinger.judge.rules.parse import StatementReading, is_negation, is_verb, parse_statement
-from festinger.judge.rules.words import exclusive_kind, is_being, is_opposite, load_members, similar_stems, stem
+from festinger.judge.rules.words import (
+    find_exclusive_kind,
+    is_opposite,
+    is_person_or_animal,
+    load_words_of_kind,
+    similar_stems,
+    stem,
+)
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS
 
@@ -53,7 +60,7 @@ class RuleCase:
     compared: ReadingComparison
 
     def verdict(
-        self, relation: Relation, confidence: float, reasoning: str, *, current: Current = Current.BOTH
+        self, relation: Relation, confidence: float, reasoning: str, *, current: CurrentSide = CurrentSide.BOTH
     ) -> Judgement:
         return Judgement(
             relation=relation,
@@ -65,9 +72,9 @@ class RuleCase:
         )
 
     @property
-    def current(self) -> Current | None:
+    def current(self) -> CurrentSide | None:
         is_later = is_newer_statement(self.old, self.new)
-        return None if is_later is None else Current.NEW if is_later else Current.OLD
+        return None if is_later is None else CurrentSide.NEW if is_later else CurrentSide.OLD
 
 
 Rule = Callable[[RuleCase], Judgement | None]
@@ -82,18 +89,18 @@ def judge_same_slot(case: RuleCase) -> Judgement | None:
     if found is None:
         return None
     one, other = found
-    denied = has_denial(case.compared.old, one), has_denial(case.compared.new, other)
+    denied = denies_value(case.compared.old, one), denies_value(case.compared.new, other)
     if one.value == other.value:
-        return None if denied[0] != denied[1] else _same_value(case)
+        return None if denied[0] != denied[1] else _judge_same_value(case)
     if case.compared.old.past != case.compared.new.past:
         return case.verdict(Relation.UNRELATED, LIKELY, "One speaks of what was, the other of what is.")
     if any(denied):
         said = case.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
         return None if _pair_cardinality(one, other) is Cardinality.UNKNOWN else said
-    return _other_value(case, one, other)
+    return _judge_other_value(case, one, other)
 
 
-def has_denial(reading: StatementReading, slot: Slot) -> bool:
+def denies_value(reading: StatementReading, slot: Slot) -> bool:
     """Whether the statement denies its value; a negation within the value is part of it."""
     if slot.value in ("yes", "no"):
         return False
@@ -101,20 +108,23 @@ def has_denial(reading: StatementReading, slot: Slot) -> bool:
     return (reading.negations - within) % 2 == 1
 
 
-def _same_value(case: RuleCase) -> Judgement | None:
+def _judge_same_value(case: RuleCase) -> Judgement | None:
     """Judge equal values of one attribute; only the words around the value can still differ."""
-    parted = set(case.compared.guards) - {Guard.ORDER}
-    if parted - {Guard.QUANTIFIER} or not (case.compared.old.quantifiers ^ case.compared.new.quantifiers) <= _WISHES:
+    parted = set(case.compared.guards) - {GuardKind.ORDER}
+    if (
+        parted - {GuardKind.QUANTIFIER}
+        or not (case.compared.old.quantifiers ^ case.compared.new.quantifiers) <= _WISHES
+    ):
         return None
     return case.verdict(Relation.SAME, 0.9, "Both give the same value of the same attribute.")
 
 
-def _other_value(case: RuleCase, one: Slot, other: Slot) -> Judgement | None:
+def _judge_other_value(case: RuleCase, one: Slot, other: Slot) -> Judgement | None:
     holding = _pair_cardinality(one, other)
     said = f"Of one attribute they say `{one.value}` and `{other.value}`"
     if holding is Cardinality.MANY:
         return case.verdict(Relation.UNRELATED, LIKELY, f"{said}, and both can hold.")
-    if Guard.QUANTIFIER in case.compared.guards and holding is Cardinality.UNKNOWN:
+    if GuardKind.QUANTIFIER in case.compared.guards and holding is Cardinality.UNKNOWN:
         return None
     if holding is Cardinality.FIXED and not _is_written_pair(case):
         return case.verdict(Relation.CONTRADICTS, EVIDENT, f"{said}; it cannot have changed.")
@@ -138,7 +148,7 @@ def _pair_cardinality(one: Slot, other: Slot) -> Cardinality:
         return Cardinality.MANY
     if one.holding is other.holding is not Cardinality.UNKNOWN:
         return one.holding
-    if one.attribute == "be" and (is_opposite(one.value, other.value) or exclusive_kind(one.value, other.value)):
+    if one.attribute == "be" and (is_opposite(one.value, other.value) or find_exclusive_kind(one.value, other.value)):
         return Cardinality.ONE
     return Cardinality.UNKNOWN
 
@@ -146,7 +156,7 @@ def _pair_cardinality(one: Slot, other: Slot) -> Cardinality:
 def judge_other_subject(case: RuleCase) -> Judgement | None:
     """Unrelated if the sources named different subjects."""
     one, other = (fold(subject) if subject else "" for subject in (case.old.subject, case.new.subject))
-    if not one or not other or one == other or case.features.same_subject or not _unlike(one, other):
+    if not one or not other or one == other or case.features.same_subject or not _are_unlike_names(one, other):
         return None
     return case.verdict(Relation.UNRELATED, 0.9, f"They are about `{one}` and about `{other}`.")
 
@@ -158,17 +168,17 @@ def judge_other_slot(case: RuleCase) -> Judgement | None:
         return None
     one, other = old[0], new[0]
     if one.subject != other.subject:
-        if case.features.same_subject or not _unlike(one.subject, other.subject):
+        if case.features.same_subject or not _are_unlike_names(one.subject, other.subject):
             return None
         return case.verdict(Relation.UNRELATED, 0.9, f"They speak of `{one.subject}` and of `{other.subject}`.")
-    if one.value == other.value or not _unlike(one.attribute, other.attribute) or case.compared.swap:
+    if one.value == other.value or not _are_unlike_names(one.attribute, other.attribute) or case.compared.swap:
         return None
-    if has_denial(case.compared.old, one) != has_denial(case.compared.new, other):
+    if denies_value(case.compared.old, one) != denies_value(case.compared.new, other):
         return None
     return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of different attributes of `{one.subject}`.")
 
 
-def _unlike(one: str, other: str) -> bool:
+def _are_unlike_names(one: str, other: str) -> bool:
     """Whether neither can be a shorter name for the other."""
     left, right = set(one.split()), set(other.split())
     longer = left if len(left) > len(right) else right
@@ -191,27 +201,31 @@ BEGINNING = 3
 
 _IDENTIFIER = re.compile(r"[a-z]+[-_]?\d+")
 
-_POINTING = load_members("grammar", "pointing")
+_POINTING = load_words_of_kind("grammar", "pointing")
 
 
 def judge_denial(case: RuleCase) -> Judgement | None:
     """One states what the other denies; confidence grows with how much of the rest agrees."""
     guards = set(case.compared.guards)
-    if Guard.NEGATION not in guards or _has_clash(case.compared) or _of_user_and_other(case.compared):
+    if GuardKind.NEGATION not in guards or _has_clash(case.compared) or _are_speaker_and_other(case.compared):
         return None
     agreement = _agreement(case)
-    why, found = case.compared.why(Guard.NEGATION), case.compared.difference
+    why, found = case.compared.why(GuardKind.NEGATION), case.compared.difference
     shared = case.compared.old.stemmed & case.compared.new.stemmed
     if agreement < AGREES_PERHAPS or (len(shared) < LEAST_SHARED and (found.only_old or found.only_new)):
         return None
-    is_only = not (found.only_old or found.only_new) and guards <= {Guard.NEGATION, Guard.ORDER, Guard.QUANTIFIER}
+    is_only = not (found.only_old or found.only_new) and guards <= {
+        GuardKind.NEGATION,
+        GuardKind.ORDER,
+        GuardKind.QUANTIFIER,
+    }
     confidence = 0.9 if is_only else LIKELY if agreement >= AGREES_SURELY else PERHAPS
-    if case.compared.new.announces and case.current is Current.NEW and is_only:
-        return case.verdict(Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=Current.NEW)
+    if case.compared.new.announces and case.current is CurrentSide.NEW and is_only:
+        return case.verdict(Relation.UPDATE, 0.9, f"{why} The later one announces a change.", current=CurrentSide.NEW)
     return case.verdict(Relation.CONTRADICTS, confidence, why)
 
 
-def _of_user_and_other(compared: ReadingComparison) -> bool:
+def _are_speaker_and_other(compared: ReadingComparison) -> bool:
     """Whether one is about the speaker and the other about somebody else."""
     subjects = {slots[0].subject for slots in (compared.old.slots, compared.new.slots) if slots}
     return len(subjects) > 1 and USER in subjects
@@ -240,25 +254,29 @@ def _agreement(case: RuleCase) -> float:
     return sum(signs) / len(signs)
 
 
-def judge_swap(case: RuleCase) -> Judgement | None:
+def judge_phrase_swap(case: RuleCase) -> Judgement | None:
     """All is the same except one phrase, which is swapped with its opposite or another of its kind."""
     swap = case.compared.swap
     if swap is None:
         return None
     why = f"{swap[0].upper()}{swap[1:]}."
-    if _of_two(case.compared):
+    if _is_person_swap(case.compared):
         return None
-    if _of_another(case.compared):
+    if _is_subject_swap(case.compared):
         return case.verdict(Relation.CONTRADICTS, PERHAPS, f"{why} They may speak of two different things, though.")
     return case.verdict(Relation.CONTRADICTS, EVIDENT, why)
 
 
-def _of_two(compared: ReadingComparison) -> bool:
+def _is_person_swap(compared: ReadingComparison) -> bool:
     """Whether the swap is in the person: *a* man and *a* woman are two people, whatever both do."""
-    return _of_another(compared) and is_being(compared.difference.old[-1]) and is_being(compared.difference.new[-1])
+    return (
+        _is_subject_swap(compared)
+        and is_person_or_animal(compared.difference.old[-1])
+        and is_person_or_animal(compared.difference.new[-1])
+    )
 
 
-def _of_another(compared: ReadingComparison) -> bool:
+def _is_subject_swap(compared: ReadingComparison) -> bool:
     """Whether the swap is in the subject: *a* white dog and *a* black dog are two dogs."""
     words = compared.old.words
     if not words or words[0] in _POINTING:
@@ -294,11 +312,11 @@ def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
     return [(before, word) for before, word in pairwise(words) if word.isdigit()]
 
 
-def judge_counts(case: RuleCase) -> Judgement | None:
+def judge_different_counts(case: RuleCase) -> Judgement | None:
     """All is the same except a count or an ordinal."""
     if (
-        not case.compared.only(Guard.NUMBER, Guard.SLOT)
-        or Guard.NUMBER not in case.compared.guards
+        not case.compared.only(GuardKind.NUMBER, GuardKind.SLOT)
+        or GuardKind.NUMBER not in case.compared.guards
         or not case.compared.difference.swapped
     ):
         return None
@@ -307,7 +325,7 @@ def judge_counts(case: RuleCase) -> Judgement | None:
     ordinals = {size for dimension, size in (*one.numbers, *other.numbers) if dimension == "ordinal"}
     if not is_other and len(ordinals) < 2:
         return None
-    return case.verdict(Relation.CONTRADICTS, LIKELY, case.compared.why(Guard.NUMBER))
+    return case.verdict(Relation.CONTRADICTS, LIKELY, case.compared.why(GuardKind.NUMBER))
 
 
 def judge(old: JudgeStatement, new: JudgeStatement, features: PairFeatures = NOTHING_KNOWN) -> Judgement:
@@ -332,26 +350,26 @@ def _parse_statement(statement: JudgeStatement) -> StatementReading:
 
 def _judge_same_words(case: RuleCase) -> Judgement | None:
     one, other = case.compared.old, case.compared.new
-    if Guard.DATE in case.compared.guards:
+    if GuardKind.DATE in case.compared.guards:
         return None
     if one.fold == other.fold:
         return case.verdict(Relation.SAME, 1.0, "Both are the same words.")
-    if one.gist and one.gist == other.gist and _nothing_parts(case):
+    if one.gist and one.gist == other.gist and _has_no_guard(case):
         return case.verdict(Relation.SAME, 0.95, "Both say the same words but for those that say nothing.")
     return None
 
 
-def _nothing_parts(case: RuleCase) -> bool:
+def _has_no_guard(case: RuleCase) -> bool:
     return not case.compared.fired and case.compared.old.whole and case.compared.new.whole
 
 
 def _judge_dates(case: RuleCase) -> Judgement | None:
-    if Guard.DATE not in case.compared.guards:
+    if GuardKind.DATE not in case.compared.guards:
         return None
     days = case.compared.old.amounts.days, case.compared.new.amounts.days
     happened = case.old.event_time, case.new.event_time
     if all(days) or (all(happened) and days[0] == days[1]):
-        return case.verdict(Relation.UNRELATED, 0.9, case.compared.why(Guard.DATE))
+        return case.verdict(Relation.UNRELATED, 0.9, case.compared.why(GuardKind.DATE))
     return None
 
 
@@ -367,7 +385,7 @@ def _judge_by_similarity(case: RuleCase) -> Judgement | None:
     if similarity is None:
         return None
     is_same = bars.same is not None and similarity >= bars.same
-    if is_same and _nothing_parts(case) and not _has_swap(case):
+    if is_same and _has_no_guard(case) and not _has_swap(case):
         return case.verdict(Relation.SAME, 0.9, f"They are near enough ({similarity:.2f}) and nothing parts them.")
     if bars.check is not None and similarity < bars.check:
         return case.verdict(Relation.UNRELATED, 0.9, f"They are too far apart ({similarity:.2f}).")
@@ -389,8 +407,8 @@ RULES: tuple[Rule, ...] = (
     judge_denial,
     judge_other_slot,
     _judge_dates,
-    judge_swap,
-    judge_counts,
+    judge_phrase_swap,
+    judge_different_counts,
     _judge_refinement,
     _judge_by_similarity,
 )
@@ -399,7 +417,7 @@ TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _
 """Rules that go by the first words or by days: `Mara took search over` is about search, too."""
 
 
-def have_other_labels(old: JudgeStatement, new: JudgeStatement) -> bool:
+def have_different_labels(old: JudgeStatement, new: JudgeStatement) -> bool:
     """Whether both are written as `label: value`, and the labels differ: no reader need guess what they are about."""
     one, other = (_LABEL.match(fold(each.text)) for each in (old, new))
     return one is not None and other is not None and one[1] != other[1]
@@ -408,9 +426,9 @@ def have_other_labels(old: JudgeStatement, new: JudgeStatement) -> bool:
 _LABEL = re.compile(r"([^:.!?]{1,100}):\s")
 
 
-def names_nobody(reading: StatementReading) -> bool:
+def has_generic_subject(reading: StatementReading) -> bool:
     """Whether its subject is any of a kind (`A man …`, `Two dogs …`, `There is …`): nothing said of it later is news."""
     return bool(reading.words) and (reading.words[0] in _ANY or reading.words[0] in SMALL_NUMBERS)
 
 
-_ANY = load_members("grammar", "anyone")
+_ANY = load_words_of_kind("grammar", "anyone")

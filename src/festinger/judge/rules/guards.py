@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from festinger.judge.model import Guard, JudgeStatement, Slot
+from festinger.judge.model import GuardKind, JudgeStatement, Slot
 from festinger.judge.rules.parse import StatementReading, without_possessive
 from festinger.judge.rules.quantities import PLAIN
-from festinger.judge.rules.words import exclusive_kind, is_opposite, load_members
+from festinger.judge.rules.words import find_exclusive_kind, is_opposite, load_words_of_kind
 
 LONGEST_PHRASE = 4
 """Words of a phrase that may be the opposite of another."""
@@ -25,7 +25,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class WordDifference:
     old: tuple[str, ...]
     """The words of the old text between the common beginning and end."""
     new: tuple[str, ...]
@@ -41,11 +41,11 @@ class Difference:
         return 0 < len(self.old) <= LONGEST_PHRASE and 0 < len(self.new) <= LONGEST_PHRASE
 
 
-def find_difference(old: StatementReading, new: StatementReading) -> Difference:
+def find_difference(old: StatementReading, new: StatementReading) -> WordDifference:
     left, right = _without_articles(old.words), _without_articles(new.words)
     begin = _common(left, right)
     end = _common(left[begin:][::-1], right[begin:][::-1])
-    return Difference(
+    return WordDifference(
         old=left[begin : len(left) - end],
         new=right[begin : len(right) - end],
         only_old=_surplus(old, new),
@@ -70,7 +70,7 @@ def _surplus(one: StatementReading, other: StatementReading) -> tuple[str, ...]:
     return tuple((Counter(one.content) - Counter(other.content)).elements())
 
 
-def find_opposition(found: Difference) -> str | None:
+def explain_opposition(found: WordDifference) -> str | None:
     """Return the opposed words, if one is swapped with its opposite."""
     for one, other in _swaps(found):
         if is_opposite(one, other):
@@ -78,15 +78,15 @@ def find_opposition(found: Difference) -> str | None:
     return None
 
 
-def find_exclusion(found: Difference) -> str | None:
+def explain_exclusion(found: WordDifference) -> str | None:
     """Return the exclusive kind, if a word is swapped with another of one kind."""
     for one, other in _swaps(found):
-        if kind := exclusive_kind(one, other):
+        if kind := find_exclusive_kind(one, other):
             return f"`{one}` and `{other}` are of one kind ({kind}), and only one of them holds"
     return None
 
 
-def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
+def _swaps(found: WordDifference) -> Iterator[tuple[str, str]]:
     """Yield the replaced and replacing text: a phrase, or one word wherever it is."""
     if found.swapped:
         yield " ".join(found.old), " ".join(found.new)
@@ -96,7 +96,7 @@ def _swaps(found: Difference) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuardHit:
-    guard: Guard
+    guard: GuardKind
     why: str
     soft: bool = False
     """Whether it goes by the form of the words, so that a reader that understands both may overrule it."""
@@ -108,27 +108,27 @@ class ReadingComparison:
 
     old: StatementReading
     new: StatementReading
-    difference: Difference
+    difference: WordDifference
     fired: tuple[GuardHit, ...]
 
     @property
-    def guards(self) -> tuple[Guard, ...]:
+    def guards(self) -> tuple[GuardKind, ...]:
         return tuple(dict.fromkeys(each.guard for each in self.fired))
 
-    def why(self, guard: Guard) -> str:
+    def why(self, guard: GuardKind) -> str:
         return next((each.why for each in self.fired if each.guard is guard), "")
 
     @property
     def swap(self) -> str | None:
         """Why the one phrase in which they differ cannot hold beside the other."""
-        return find_opposition(self.difference) or find_exclusion(self.difference)
+        return explain_opposition(self.difference) or explain_exclusion(self.difference)
 
     @property
     def parted(self) -> GuardHit | None:
         """The first guard that no reader may overrule."""
         return next((each for each in self.fired if not each.soft), None)
 
-    def only(self, *allowed: Guard) -> bool:
+    def only(self, *allowed: GuardKind) -> bool:
         """Whether one of these guards fired, and no other."""
         return bool(self.fired) and set(self.guards) <= set(allowed)
 
@@ -166,9 +166,9 @@ def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     # Where a unit was not read (`90d`, `floor 3`), the same digits may well mean the same.
     is_unread = PLAIN in dimensions
     if sizes and len(dimensions) > 1:
-        return GuardHit(guard=Guard.UNIT, why="The same number has another unit.", soft=is_unread)
+        return GuardHit(guard=GuardKind.UNIT, why="The same number has another unit.", soft=is_unread)
     is_unit = dimensions != {PLAIN} and _digits(old) == _digits(new) != []
-    guard = Guard.UNIT if is_unit else Guard.NUMBER
+    guard = GuardKind.UNIT if is_unit else GuardKind.NUMBER
     why = f"The numbers differ: {_said(only_old)} and {_said(only_new)}."
     return GuardHit(guard=guard, why=why, soft=is_unit and is_unread)
 
@@ -185,13 +185,13 @@ def _date(
     old: StatementReading, new: StatementReading, statements: tuple[JudgeStatement, JudgeStatement] | None
 ) -> GuardHit | None:
     if old.amounts.days != new.amounts.days:
-        return GuardHit(guard=Guard.DATE, why=f"They name {_days(old)} and {_days(new)}.")
+        return GuardHit(guard=GuardKind.DATE, why=f"They name {_days(old)} and {_days(new)}.")
     if statements and all(statement.event_time for statement in statements):
         days = [statement.event_time.date() for statement in statements if statement.event_time]
         if days[0] != days[1]:
-            return GuardHit(guard=Guard.DATE, why=f"They happened on {days[0]} and {days[1]}.")
+            return GuardHit(guard=GuardKind.DATE, why=f"They happened on {days[0]} and {days[1]}.")
     if old.tense != new.tense or old.past != new.past:
-        return GuardHit(guard=Guard.DATE, why="They speak of different times.", soft=True)
+        return GuardHit(guard=GuardKind.DATE, why="They speak of different times.", soft=True)
     return None
 
 
@@ -202,19 +202,19 @@ def _days(reading: StatementReading) -> str:
 def _negation(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.negated == new.negated:
         return None
-    return GuardHit(guard=Guard.NEGATION, why="One says that it is so, the other that it is not.")
+    return GuardHit(guard=GuardKind.NEGATION, why="One says that it is so, the other that it is not.")
 
 
-def _antonym(found: Difference) -> GuardHit | None:
-    why = find_opposition(found) or find_exclusion(found)
-    return GuardHit(guard=Guard.ANTONYM, why=f"{why[0].upper()}{why[1:]}.") if why else None
+def _antonym(found: WordDifference) -> GuardHit | None:
+    why = explain_opposition(found) or explain_exclusion(found)
+    return GuardHit(guard=GuardKind.ANTONYM, why=f"{why[0].upper()}{why[1:]}.") if why else None
 
 
 def _quantifier(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.quantifiers == new.quantifiers:
         return None
     differing = ", ".join(sorted(old.quantifiers ^ new.quantifiers))
-    return GuardHit(guard=Guard.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.", soft=True)
+    return GuardHit(guard=GuardKind.QUANTIFIER, why=f"They differ in how much or how surely: {differing}.", soft=True)
 
 
 def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
@@ -223,9 +223,9 @@ def _name(old: StatementReading, new: StatementReading) -> GuardHit | None:
         named = ", ".join(sorted([*only_old, *only_new])[:4])
         firsts = old.capitalized - set(new.words), new.capitalized - set(old.words)
         is_guess = only_old | only_new <= old.capitalized | new.capitalized and not all(firsts)
-        return GuardHit(guard=Guard.NAME, why=f"Only one of them names {named}.", soft=is_guess)
+        return GuardHit(guard=GuardKind.NAME, why=f"Only one of them names {named}.", soft=is_guess)
     if old.persons != new.persons:
-        return GuardHit(guard=Guard.NAME, why="Their pronouns point at different persons.", soft=True)
+        return GuardHit(guard=GuardKind.NAME, why="Their pronouns point at different persons.", soft=True)
     return None
 
 
@@ -241,15 +241,15 @@ def _singular(word: str) -> str:
     return word.removesuffix("s") if len(word) >= SHORTEST_PLURAL else word
 
 
-def _order(old: StatementReading, new: StatementReading, found: Difference) -> GuardHit | None:
+def _order(old: StatementReading, new: StatementReading, found: WordDifference) -> GuardHit | None:
     if _has_swapped_names(old, new):
-        return GuardHit(guard=Guard.ORDER, why="The same names stand in another order.")
+        return GuardHit(guard=GuardKind.ORDER, why="The same names stand in another order.")
     if found.only_old or found.only_new:
         return None
     if old.content != new.content:
-        return GuardHit(guard=Guard.ORDER, why="The same words stand in another order.", soft=True)
+        return GuardHit(guard=GuardKind.ORDER, why="The same words stand in another order.", soft=True)
     if old.relations != new.relations:
-        return GuardHit(guard=Guard.ORDER, why="The same words stand to each other in another way.", soft=True)
+        return GuardHit(guard=GuardKind.ORDER, why="The same words stand to each other in another way.", soft=True)
     return None
 
 
@@ -274,15 +274,15 @@ def _turns(reading: StatementReading) -> int:
     return sum(word in _TURNING or word.endswith("'s") for word in reading.words)
 
 
-_WHERE = load_members("grammar", "where")
-_TURNING = load_members("grammar", "turning")
+_WHERE = load_words_of_kind("grammar", "where")
+_TURNING = load_words_of_kind("grammar", "turning")
 
 
 def _slot(old: StatementReading, new: StatementReading) -> GuardHit | None:
     found = find_shared_slot(old, new)
     if found is None or found[0].value == found[1].value:
         return None
-    return GuardHit(guard=Guard.SLOT, why=f"Of one attribute they say `{found[0].value}` and `{found[1].value}`.")
+    return GuardHit(guard=GuardKind.SLOT, why=f"Of one attribute they say `{found[0].value}` and `{found[1].value}`.")
 
 
 def find_shared_slot(old: StatementReading, new: StatementReading) -> tuple[Slot, Slot] | None:

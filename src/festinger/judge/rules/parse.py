@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
 from festinger.judge.rules.slots import TokenizedSentence, parse_slots
-from festinger.judge.rules.words import load_kinds, load_members, load_phrases, load_words, stem
+from festinger.judge.rules.words import load_kinds, load_phrases, load_words, load_words_of_kind, stem
 from festinger.text.hygiene import strip_lead_in
 from festinger.text.normalize import fold, normalize_text
 from festinger.text.words import FUNCTION_WORDS
@@ -45,7 +45,7 @@ _PRONOUNS = {
 }
 _PAST = frozenset(["was", "were", "had", "did"])
 _FUTURE = frozenset(["will", "shall"])
-_RELATIONAL = load_members("grammar", "relational")
+_RELATIONAL = load_words_of_kind("grammar", "relational")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementR
 
 
 def _read(text: str, said_at: datetime | None) -> StatementReading:
-    plain = _straight(normalize_text(strip_lead_in(text[:LONGEST_READ])))
+    plain = _straighten_quotes(normalize_text(strip_lead_in(text[:LONGEST_READ])))
     found = [(match.group(), match.start()) for match in _WORD.finditer(plain)]
     written = tuple(word for word, _ in found)
     small = tuple(word.casefold() for word in written)
@@ -121,8 +121,8 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         persons=frozenset(_PRONOUNS[word] for word in small if word in _PRONOUNS),
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
         tense=_tense(small),
-        announces=_holds(small, "update_cues"),
-        past=_holds(small, "past_cues"),
+        announces=_contains_listed_phrase(small, "update_cues"),
+        past=_contains_listed_phrase(small, "past_cues"),
         slots=parse_slots(TokenizedSentence(text=plain, words=written, starts=starts))
         if len(plain) <= LONGEST_SENTENCE
         else (),
@@ -132,7 +132,7 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
 _kept = lru_cache(maxsize=4096)(_read)
 
 
-def _straight(text: str) -> str:
+def _straighten_quotes(text: str) -> str:
     return text.translate(_QUOTES)
 
 
@@ -194,8 +194,8 @@ def _tense(small: tuple[str, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _holds(small: tuple[str, ...], name: str) -> bool:
-    firsts, phrases = _spaced(name)
+def _contains_listed_phrase(small: tuple[str, ...], name: str) -> bool:
+    firsts, phrases = _load_padded_phrases(name)
     if firsts.isdisjoint(small):
         return False
     joined = f" {' '.join(small)} "
@@ -203,7 +203,7 @@ def _holds(small: tuple[str, ...], name: str) -> bool:
 
 
 @cache
-def _spaced(name: str) -> tuple[frozenset[str], tuple[str, ...]]:
+def _load_padded_phrases(name: str) -> tuple[frozenset[str], tuple[str, ...]]:
     """Return the first words of the phrases of a list, and the phrases padded with spaces, to match whole words."""
     phrases = sorted(load_phrases(name))
     return frozenset(phrase[0] for phrase in phrases), tuple(f" {' '.join(phrase)} " for phrase in phrases)
@@ -240,7 +240,7 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
     )
 
 
-_FINITE = load_members("grammar", "finite")
+_FINITE = load_words_of_kind("grammar", "finite")
 
 
 def is_verb(word: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from festinger.judge.rules.words import load_members, read_lines
+from festinger.judge.rules.words import load_words_of_kind, read_lines
 from festinger.text.words import SMALL_NUMBERS, TENS
 
 PLAIN = ""
@@ -53,7 +53,7 @@ _SINGLE = frozenset({"a", "an", "one"})
 _NTH = frozenset(_ORDINALS[1:])
 _NUMERIC = frozenset({*_NTH, *_WORDS, *_TIMES, *_SINGLE, "half"})
 """Words that may be or begin a number."""
-_BEFORE_SPAN = load_members("grammar", "spanning")
+_BEFORE_SPAN = load_words_of_kind("grammar", "spanning")
 _SCALES: Mapping[str, float] = {"hundred": 100, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 _SUFFIXES: Mapping[str, float] = {"k": 1e3, "m": 1e6, "bn": 1e9, "mn": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
@@ -182,10 +182,10 @@ def _numbers(text: str) -> Iterator[tuple[str, float, bool]]:
     """Yield dimension, size, and whether it counts something."""
     at = 0
     for found in _NUMBER.finditer(text):
-        yield from _in_words(text[at : found.start()])
+        yield from _parse_number_words(text[at : found.start()])
         at = found.end()
         yield _digits(text, found)
-    yield from _in_words(text[at:])
+    yield from _parse_number_words(text[at:])
 
 
 def _digits(text: str, found: re.Match[str]) -> tuple[str, float, bool]:
@@ -199,10 +199,10 @@ def _digits(text: str, found: re.Match[str]) -> tuple[str, float, bool]:
         unit = following.group() if following and following.group() in UNITS else unit
     if found["currency"]:
         return _CURRENCIES[found["currency"]], _rounded(size), False
-    return _sized(size, unit, counted=unit.isalpha())
+    return _convert_to_dimension(size, unit, counted=unit.isalpha())
 
 
-def _sized(size: float, unit: str, *, counted: bool) -> tuple[str, float, bool]:
+def _convert_to_dimension(size: float, unit: str, *, counted: bool) -> tuple[str, float, bool]:
     dimension, factor = UNITS.get(unit, (PLAIN, 1.0))
     return dimension, _rounded(size * factor), counted and dimension is PLAIN
 
@@ -211,7 +211,7 @@ def _rounded(size: float) -> float:
     return float(f"{size:.{SIGNIFICANT}g}")
 
 
-def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
+def _parse_number_words(text: str) -> Iterator[tuple[str, float, bool]]:
     """Yield the numbers written as words, except `one`, which is rarely a number."""
     words = _WORD.findall(text)
     at = 0 if not _NUMERIC.isdisjoint(words) else len(words)
@@ -221,9 +221,9 @@ def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
         elif words[at] == "second" and (at + 1 < len(words)) and words[at - 1] not in _WORDS:
             yield "ordinal", 2.0, False
         elif words[at] in _WORDS:
-            size, at = _spelled(words, at)
+            size, at = _parse_spelled_number(words, at)
             unit = words[at + 1] if at + 1 < len(words) else ""
-            yield _sized(size, unit, counted=bool(unit))
+            yield _convert_to_dimension(size, unit, counted=bool(unit))
         elif words[at] in _TIMES:
             yield PLAIN, _TIMES[words[at]], True
         elif words[at] == "half":
@@ -231,7 +231,7 @@ def _in_words(text: str) -> Iterator[tuple[str, float, bool]]:
         elif words[at] in _SINGLE and _is_span(words, at):
             at += 1
             is_longer = words[at + 1 : at + 4] == ["and", "a", "half"]
-            yield _sized(1.5 if is_longer else 1.0, words[at], counted=False)
+            yield _convert_to_dimension(1.5 if is_longer else 1.0, words[at], counted=False)
             at += 3 * is_longer
         at += 1
 
@@ -243,7 +243,7 @@ def _half(words: list[str], at: int) -> tuple[str, float, bool]:
         if following[1] in _SCALES:
             return PLAIN, 0.5 * _SCALES[following[1]], True
         if following[1] in UNITS:
-            return _sized(0.5, following[1], counted=False)
+            return _convert_to_dimension(0.5, following[1], counted=False)
     return "percent", 50.0, False
 
 
@@ -252,7 +252,7 @@ def _is_span(words: list[str], at: int) -> bool:
     return at > 0 and words[at - 1] in _BEFORE_SPAN and at + 1 < len(words) and words[at + 1] in UNITS
 
 
-def _spelled(words: list[str], at: int) -> tuple[float, int]:
+def _parse_spelled_number(words: list[str], at: int) -> tuple[float, int]:
     """Return the number that begins at a word, and the index of its last word."""
     total, current = 0.0, float(_WORDS[words[at]])
     while at + 1 < len(words):

@@ -24,26 +24,26 @@ from festinger.judge.rules.attributes import (
     phrase_key,
     value_key,
 )
-from festinger.judge.rules.words import load_members, load_words, read_lines, stem
+from festinger.judge.rules.words import load_words, load_words_of_kind, read_lines, stem
 from festinger.text.words import FUNCTION_WORDS
 from festinger.text.words import load_words as text_words
 
 LONGEST_SUBJECT = 14
 """Words before a verb."""
 
-SELVES = load_members("grammar", "self")
-OURS = load_members("grammar", "our")
-RELATIVES = load_members("grammar", "relative")
-SKIPPED = text_words("adverbs") | load_words("negations") | load_members("grammar", "adverb")
+SELVES = load_words_of_kind("grammar", "self")
+OURS = load_words_of_kind("grammar", "our")
+RELATIVES = load_words_of_kind("grammar", "relative")
+SKIPPED = text_words("adverbs") | load_words("negations") | load_words_of_kind("grammar", "adverb")
 """Words that may stand before and after a verb and name nothing."""
 
-_INDEFINITE = load_members("grammar", "indefinite")
-_POSSESSIVES = load_members("grammar", "possessive")
-_DEEDS = load_members("grammar", "deed")
-_JOINING = load_members("grammar", "joining")
+_INDEFINITE = load_words_of_kind("grammar", "indefinite")
+_POSSESSIVES = load_words_of_kind("grammar", "possessive")
+_DEEDS = load_words_of_kind("grammar", "deed")
+_JOINING = load_words_of_kind("grammar", "joining")
 
 
-def parse_subject(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame]:
+def parse_subject_and_attribute(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame]:
     """Return subject, attribute and sentence frame; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
     small = [word.casefold() for word in left]
@@ -99,15 +99,15 @@ def _names_in(left: tuple[str, ...]) -> str:
     return phrase_key(tuple(word for word in left[1:] if word[0].isupper() or word[0].isdigit()))
 
 
-COPULAS = load_members("grammar", "copula")
-AUXILIARIES = load_members("grammar", "auxiliary")
+COPULAS = load_words_of_kind("grammar", "copula")
+AUXILIARIES = load_words_of_kind("grammar", "auxiliary")
 LEAST_PARTICIPLE = 4
 """Letters: `bed` and `king` are not participles."""
 
-_PAST_COPULAS = load_members("grammar", "past_copula")
-_DOING = load_members("grammar", "doing")
-_PREPOSITIONS = load_members("grammar", "preposition")
-_PASTS = load_members("grammar", "past")
+_PAST_COPULAS = load_words_of_kind("grammar", "past_copula")
+_DOING = load_words_of_kind("grammar", "doing")
+_PREPOSITIONS = load_words_of_kind("grammar", "preposition")
+_PASTS = load_words_of_kind("grammar", "past")
 _PRONOUNS = frozenset({"i", "we", "you", "they"})
 _VERB_STEMS = frozenset(map(stem, load_words("verbs")))
 
@@ -122,7 +122,7 @@ class SlotRelation:
     """The index of the first word of the value."""
 
 
-def find_verb(written: tuple[str, ...]) -> int | None:
+def find_verb_index(written: tuple[str, ...]) -> int | None:
     """Return the index of the main verb."""
     first = next((at for at, word in enumerate(written) if at and word in COPULAS), None)
     relative = written and written[0].casefold() == "the" and not RELATIVES.isdisjoint(written[1:6])
@@ -225,7 +225,7 @@ def skip_adverbs(written: tuple[str, ...], place: int) -> int:
     return place
 
 
-_QUALIFIED = load_members("grammar", "qualifying")
+_QUALIFIED = load_words_of_kind("grammar", "qualifying")
 _ANSWERED = re.compile(
     r"(?:is|are|was|were|does|do|did|has|have|can|will)\s([^?]{3,120})\?\s*+(yes|no|true|false)\b", re.IGNORECASE
 )
@@ -282,7 +282,7 @@ def _label(text: str) -> Slot | None:
     if wanted := _WANTED.fullmatch(label):
         return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=SentenceFrame.LABEL)
     written = tuple(WORD.findall(label))
-    if any(word in COPULAS for word in written) or find_verb(written) is not None:
+    if any(word in COPULAS for word in written) or find_verb_index(written) is not None:
         return None
     subject, rest = parse_owner(written)
     if subject is None or not rest:
@@ -293,10 +293,10 @@ def _label(text: str) -> Slot | None:
 def _clause(sentence: TokenizedSentence) -> Slot | None:
     """Parse a subject, what it does, and to what."""
     written = sentence.words
-    at = find_verb(written)
+    at = find_verb_index(written)
     if at is None or not 0 < at <= LONGEST_SUBJECT or _is_bare_plural(written, at):
         return None
-    subject, attribute, put = parse_subject(written[:at])
+    subject, attribute, put = parse_subject_and_attribute(written[:at])
     if subject is None:
         return None
     relation = parse_relation(written, at, owned=bool(attribute))
@@ -308,11 +308,11 @@ def _clause(sentence: TokenizedSentence) -> Slot | None:
         frame = SentenceFrame.QUALIFIED
         value = value_key(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
-    whole = _named_so().get(whole, whole)
+    whole = _load_attribute_synonyms().get(whole, whole)
     if numbered := _numbered(whole, value):
         (whole, value), frame = numbered, SentenceFrame.TYPED
     if _is_somebody(written[0]) and written[relation.until][:1].isupper():
-        whole = _led_to().get(whole, whole)
+        whole = _load_resulting_attributes().get(whole, whole)
     return _slot(subject, whole, value, frame=frame)
 
 
@@ -329,14 +329,14 @@ def _numbered(attribute: str, value: str) -> tuple[str, str] | None:
 
 
 @cache
-def _named_so() -> Mapping[str, str]:
+def _load_attribute_synonyms() -> Mapping[str, str]:
     """Map attributes that mean the same to the one under which they are kept."""
     pairs = (line.partition("=") for line in read_lines("same_attributes"))
     return {_stems(one): _stems(other) for one, _, other in pairs}
 
 
 @cache
-def _led_to() -> Mapping[str, str]:
+def _load_resulting_attributes() -> Mapping[str, str]:
     """Map attributes of a change to that of the resulting state: whoever moved to a town lives there."""
     pairs = (line.partition("=") for line in read_lines("leads_to"))
     return {_stems(change): _stems(state) for change, _, state in pairs}

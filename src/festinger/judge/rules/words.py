@@ -8,7 +8,7 @@ meaning must not.
 Tells whether two words can both hold for one thing.
 
 `is_opposite` knows pairs such as `up` and `down` from a list and from prefixes (`happy`, `unhappy`);
-`exclusive_kind` knows kinds of which a thing is only one at a time, such as colors; `similar_stems` knows words
+`find_exclusive_kind` knows kinds of which a thing is only one at a time, such as colors; `similar_stems` knows words
 that may mean the same.
 """
 
@@ -62,7 +62,7 @@ def load_oppositions(name: str) -> Mapping[str, frozenset[str]]:
 
 
 @cache
-def load_members(name: str, kind: str) -> frozenset[str]:
+def load_words_of_kind(name: str, kind: str) -> frozenset[str]:
     """Return the words of one kind, from a list of lines `kind: word word`."""
     return frozenset(word for word, of in load_kinds(name).items() if kind in of)
 
@@ -149,7 +149,7 @@ def _by_prefix(one: str, other: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def exclusive_kind(one: str, other: str) -> str | None:
+def find_exclusive_kind(one: str, other: str) -> str | None:
     """Return the kind of both if a thing is only one of that kind; names of one thing exclude nothing."""
     left, right = _key(one), _key(other)
     if _spelt().get(left, left) == _spelt().get(right, right):
@@ -161,7 +161,7 @@ def exclusive_kind(one: str, other: str) -> str | None:
 _NO_KIND: frozenset[str] = frozenset()
 
 
-def is_being(word: str) -> bool:
+def is_person_or_animal(word: str) -> bool:
     """Whether a lowercase word names a kind of person or an animal."""
     return word in load_words("people") or "animal" in _kinds().get(_key(word), _NO_KIND)
 

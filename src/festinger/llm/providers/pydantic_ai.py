@@ -56,13 +56,13 @@ from festinger.llm.endpoint import OWN_ADDRESS, Endpoint, ProviderName
 from festinger.llm.http import READ_SECONDS, AnswerTooLargeError, RedirectError, http_client
 from festinger.llm.model import (
     AnswerSchema,
-    Chunk,
     FinishReason,
     MessageRole,
     ModelReply,
+    ModelToolCall,
     PromptMessage,
+    ReplyChunk,
     ToolOffer,
-    ToolRequest,
     Usage,
 )
 
@@ -87,18 +87,18 @@ class UpstreamError(Exception):
 
 def to_provider_error(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     """Return our error for theirs, with its cause set."""
-    ours = _ours(error, asked)
+    ours = _translate_error(error, asked)
     # Without the traceback too: its frames hold the request with its headers.
     ours.__cause__ = UpstreamError(f"{type(error).__name__}: {_facts(error)}")
     return ours
 
 
-def refuses_tools(error: Exception) -> bool:
+def is_tools_refusal(error: Exception) -> bool:
     """Whether a server says that this model, or the way that it is served, takes no tools."""
     return isinstance(error, ModelHTTPError) and _NO_TOOLS.search(str(error.body)) is not None
 
 
-def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
+def _translate_error(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     if _caused_by(error, AnswerTooLargeError):
         return ProviderRefused(f"`{asked.name}` sent more than an answer can be.")
     if _caused_by(error, RedirectError):
@@ -109,7 +109,7 @@ def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
         return ProviderRefused(f"`{asked.name}` answered in a form that cannot be read.")
     if isinstance(error, ContentFilterError):
         return ProviderRefused(f"`{asked.name}` held its answer back.", hint="Its filter does not pass this text.")
-    if isinstance(error, ModelAPIError) and _may_pass(error):
+    if isinstance(error, ModelAPIError) and _is_transient_error(error):
         down = ProviderDown(f"{asked.server} cannot answer now ({_facts(error)}).")
         if error.retry_after is not None:
             down.details["retry_after"] = error.retry_after
@@ -117,7 +117,7 @@ def _ours(error: Exception, asked: Endpoint) -> ProviderDown | ProviderRefused:
     return ProviderRefused(f"`{asked.name}` refused ({_facts(error)}).", hint=_hint(error, asked))
 
 
-def _may_pass(error: ModelAPIError) -> bool:
+def _is_transient_error(error: ModelAPIError) -> bool:
     if isinstance(error, _LASTING):
         return False
     # No status and no kind: something other than the provider answered, such as a gateway in between.
@@ -188,21 +188,23 @@ class PydanticAiProvider:
         # Raised here and not above, so that the original, which may echo a key, is not chained.
         raise fault
 
-    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+    async def stream(
+        self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()
+    ) -> AsyncIterator[ReplyChunk]:
         said, wanted = to_pydantic_messages(messages), _offer(tools if self._takes_tools else ())
         try:
             async with model_request_stream(
                 self._model, said, model_settings=SETTINGS, model_request_parameters=wanted, instrument=False
             ) as response:
                 async for text in _texts(response):
-                    yield Chunk(text=text)
+                    yield ReplyChunk(text=text)
                 whole = response.get()
         except FOREIGN as error:
             fault = to_provider_error(error, self.endpoint)
-            self._takes_tools = self._takes_tools and not refuses_tools(error)
+            self._takes_tools = self._takes_tools and not is_tools_refusal(error)
         else:
             ended = _reply(whole)
-            yield Chunk(finish=ended.finish, usage=ended.usage, calls=_calls(whole))
+            yield ReplyChunk(finish=ended.finish, usage=ended.usage, calls=_calls(whole))
             return
         if wanted.function_tools and not self._takes_tools:
             async for chunk in self.stream(messages):
@@ -258,10 +260,10 @@ def _offer(tools: Sequence[ToolOffer]) -> ModelRequestParameters:
     return ModelRequestParameters(function_tools=offered)
 
 
-def _calls(response: ModelResponse) -> tuple[ToolRequest, ...]:
+def _calls(response: ModelResponse) -> tuple[ModelToolCall, ...]:
     parts = [part for part in response.parts if isinstance(part, ToolCallPart)]
     return tuple(
-        ToolRequest(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_dict()) for part in parts
+        ModelToolCall(id=part.tool_call_id, name=part.tool_name, arguments=part.args_as_dict()) for part in parts
     )
 
 

@@ -23,14 +23,14 @@ from festinger.llm.endpoint import Endpoint, ProviderName
 from festinger.llm.ledger import CallTotals, ModelCall, ModelCaller, ServerGuards
 from festinger.llm.model import (
     AnswerSchema,
-    Chunk,
     FinishReason,
     Model,
     ModelPurpose,
     ModelReply,
+    ModelToolCall,
     PromptMessage,
+    ReplyChunk,
     ToolOffer,
-    ToolRequest,
     Usage,
 )
 
@@ -46,7 +46,7 @@ class SayStep:
     text: str = ""
     finish: FinishReason = FinishReason.DONE
     usage: Usage | None = SOME_USAGE
-    calls: tuple[ToolRequest, ...] = ()
+    calls: tuple[ModelToolCall, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class ScriptedCall:
 
 
 def call_tool(name: str, **arguments: Any) -> SayStep:
-    return SayStep(calls=(ToolRequest(id=f"call-{name}", name=name, arguments=arguments),))
+    return SayStep(calls=(ModelToolCall(id=f"call-{name}", name=name, arguments=arguments),))
 
 
 def to_step(answer: Step | AnswerSchema | str) -> Step:
@@ -103,14 +103,16 @@ class ScriptedProvider:
         said = await self._next(messages, shape)
         return ModelReply(text=said.text, finish=said.finish, usage=said.usage)
 
-    async def stream(self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()) -> AsyncIterator[Chunk]:
+    async def stream(
+        self, messages: Sequence[PromptMessage], tools: Sequence[ToolOffer] = ()
+    ) -> AsyncIterator[ReplyChunk]:
         if self.queue and isinstance(failing := self.queue[0], FailStep) and failing.text:
             for piece in _PIECE.findall(failing.text):
-                yield Chunk(text=piece)
+                yield ReplyChunk(text=piece)
         said = await self._next(messages, None, tools)
         for piece in _PIECE.findall(said.text):
-            yield Chunk(text=piece)
-        yield Chunk(finish=said.finish, usage=said.usage, calls=said.calls)
+            yield ReplyChunk(text=piece)
+        yield ReplyChunk(finish=said.finish, usage=said.usage, calls=said.calls)
 
     async def close(self) -> None:
         self.closed = True
@@ -141,7 +143,7 @@ class NullLedger:
         return CallTotals()
 
 
-def scripted_model(*answers: Step | AnswerSchema | str) -> tuple[Model, ScriptedProvider]:
+def build_scripted_model(*answers: Step | AnswerSchema | str) -> tuple[Model, ScriptedProvider]:
     """Return a checked model on a script, and the script, to inspect its calls."""
     script = ScriptedProvider(*answers)
     deps = ModelDeps(

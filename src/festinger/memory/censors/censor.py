@@ -31,7 +31,7 @@ class CensorTextKind(StrEnum):
     LEARN = "learn"
 
 
-class MatchedBy(StrEnum):
+class CensorMatchMethod(StrEnum):
     PATTERN = "pattern"
     MEANING = "meaning"
 
@@ -102,7 +102,7 @@ censor_from_row = row_mapper(Censor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trigger:
+class CensorTriggerRecord:
     """One occasion on which a censor triggered."""
 
     id: UUID
@@ -113,7 +113,7 @@ class Trigger:
     day: date
     origin: Origin
     place: CensorTextKind
-    matched_by: MatchedBy
+    matched_by: CensorMatchMethod
     similarity: float | None
     excerpt: str
     was_blocked: bool
@@ -124,7 +124,7 @@ class Trigger:
         return record_json(self, hide=("seq",))
 
 
-trigger_from_row = row_mapper(Trigger)
+trigger_from_row = row_mapper(CensorTriggerRecord)
 
 
 def is_due_for_escalation(censor: Censor) -> bool:
@@ -138,7 +138,7 @@ def is_mostly_wrong(censor: Censor) -> bool:
     return strikes >= ENOUGH_STRIKES and censor.false_positive_count / strikes > MOSTLY_WRONG
 
 
-def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
+def parse_text_kinds(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
     """Parse text kinds, each once. Raises `BadInput` with the list of known kinds."""
     wanted = (names,) if isinstance(names, str) else tuple(names)
     known = {where.value: where for where in CensorTextKind}
@@ -151,7 +151,7 @@ def parse_where(names: str | Iterable[str]) -> tuple[CensorTextKind, ...]:
     return tuple(dict.fromkeys(known[name] for name in wanted))
 
 
-def parse_force(name: str) -> CensorAction:
+def parse_censor_action(name: str) -> CensorAction:
     try:
         return CensorAction(name)
     except ValueError as error:

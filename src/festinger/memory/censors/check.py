@@ -19,30 +19,30 @@ import structlog
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import FestingerError, ProviderDown, ProviderRefused
 from festinger.ids import AgentId, Origin, Scope, SpaceId, cause_columns
 from festinger.memory.censors.censor import (
     Censor,
     CensorAction,
+    CensorMatchMethod,
     CensorTextKind,
-    MatchedBy,
     censor_from_row,
-    parse_where,
+    parse_text_kinds,
 )
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.vectors import EMBEDDER
 from festinger.observability.metrics import CENSORS_FAILED, DEGRADED, MEMORY_CENSOR_TRIGGERS
-from festinger.store.cache_invalidation import CacheChange, bump_version
+from festinger.store.cache_invalidation import CacheChange, bump_cache_version
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.vectors import to_halfvec
 from festinger.text.normalize import exact_hash
 from festinger.text.regex import PatternMatch, PatternSet, build_pattern_set, to_searchable
 from festinger.text.secrets import Redact, redact
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 ROOM = "censors"
 """Cache version key for changes of censors."""
@@ -96,7 +96,7 @@ class CensorCache:
 
 async def invalidate_censors(transaction: Transaction, space: SpaceId) -> None:
     """Make every process reload the censors of a space once this transaction commits."""
-    await bump_version(transaction, space=space, room=ROOM)
+    await bump_cache_version(transaction, space=space, room=ROOM)
 
 
 def get_embedder(deps: MemoryDeps) -> Embedder | None:
@@ -131,7 +131,7 @@ async def _load(deps: MemoryDeps, space: SpaceId) -> ActiveCensors:
         model=embedder.name,
         meant=tuple(vectors),
         meanings=np.stack(list(vectors.values())) if vectors else None,
-        threshold=embedder.profile.threshold(Threshold.CENSOR),
+        threshold=embedder.profile.threshold(ThresholdName.CENSOR),
     )
 
 
@@ -173,7 +173,7 @@ BEFORE = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CensorTarget:
+class CensorCheckContext:
     """The kind, agent and domain of the text to check."""
 
     where: CensorTextKind
@@ -186,11 +186,11 @@ class CensorMatch:
     """A censor that a text triggers."""
 
     censor: Censor
-    matched_by: MatchedBy
+    matched_by: CensorMatchMethod
     similarity: float | None = None
 
 
-def is_applicable(censor: Censor, aim: CensorTarget) -> bool:
+def is_applicable(censor: Censor, aim: CensorCheckContext) -> bool:
     return (
         censor.active
         and aim.where in censor.applies_to
@@ -199,27 +199,29 @@ def is_applicable(censor: Censor, aim: CensorTarget) -> bool:
     )
 
 
-def needs_vector(in_force: ActiveCensors, aim: CensorTarget) -> bool:
+def needs_vector(in_force: ActiveCensors, aim: CensorCheckContext) -> bool:
     """Whether any applicable censor needs the embedding of the text."""
     return any(each.meaning and is_applicable(each, aim) for each in in_force.censors.values())
 
 
-def match_censors(in_force: ActiveCensors, text: str, aim: CensorTarget, *, vector: Matrix | None) -> list[CensorMatch]:
+def match_censors(
+    in_force: ActiveCensors, text: str, aim: CensorCheckContext, *, vector: Matrix | None
+) -> list[CensorMatch]:
     """Return the triggered censors, blocks first. `text` must come from `to_searchable`."""
     struck = in_force.patterns.strikes(text)
-    near = _near(in_force, vector)
+    near = _match_meanings(in_force, vector)
     found = []
     for id_, censor in in_force.censors.items():
         if not is_applicable(censor, aim):
             continue
         if id_ in struck:
-            found.append(CensorMatch(censor=censor, matched_by=MatchedBy.PATTERN))
+            found.append(CensorMatch(censor=censor, matched_by=CensorMatchMethod.PATTERN))
         elif id_ in near:
-            found.append(CensorMatch(censor=censor, matched_by=MatchedBy.MEANING, similarity=near[id_]))
+            found.append(CensorMatch(censor=censor, matched_by=CensorMatchMethod.MEANING, similarity=near[id_]))
     return sorted(found, key=lambda match: (match.censor.action is not CensorAction.BLOCK, match.censor.seq))
 
 
-def _near(in_force: ActiveCensors, vector: Matrix | None) -> dict[UUID, float]:
+def _match_meanings(in_force: ActiveCensors, vector: Matrix | None) -> dict[UUID, float]:
     if vector is None or in_force.meanings is None or in_force.threshold is None:
         return {}
     cosines = [round_cosine(cosine) for cosine in in_force.meanings @ vector]
@@ -239,10 +241,10 @@ def build_excerpts(
     # Redact the whole text first: half a secret at the edge of an excerpt would not be recognized.
     clean = redact(text).text
     struck = in_force.patterns.strikes(clean)
-    return {match.censor.id: _around(clean, struck.get(match.censor.id)) for match in found}
+    return {match.censor.id: _cut_excerpt(clean, struck.get(match.censor.id)) for match in found}
 
 
-def _around(text: str, strike: PatternMatch | None) -> str:
+def _cut_excerpt(text: str, strike: PatternMatch | None) -> str:
     start = max(0, strike.start - BEFORE) if strike else 0
     return text[start : start + LONGEST_EXCERPT]
 
@@ -258,7 +260,7 @@ class CensorHit:
     """A triggered censor, with its recorded trigger."""
 
     censor: Censor
-    matched_by: MatchedBy
+    matched_by: CensorMatchMethod
     similarity: float | None = None
     trigger: UUID | None = None
     """Id of the recorded trigger; None if it was not recorded."""
@@ -308,7 +310,7 @@ class CensorCheckResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _CensorLookup:
+class _CensorMatches:
     """A searchable text with its matches."""
 
     in_force: ActiveCensors
@@ -327,8 +329,8 @@ async def run_censors(
     origin: Origin = Origin.MODEL,
 ) -> CensorCheckResult:
     """Check a text and record triggers. Raises only `BadInput`, for an unknown text kind."""
-    [where] = parse_where(on)
-    aim = CensorTarget(where=where, agent=scope.agent, domain=domain)
+    [where] = parse_text_kinds(on)
+    aim = CensorCheckContext(where=where, agent=scope.agent, domain=domain)
     try:
         seen = await _find_matches(watch, scope, text, aim)
     except FestingerError as error:
@@ -350,12 +352,12 @@ async def preview_censors(
     watch: CensorCache, scope: Scope, text: str, *, on: str = CensorTextKind.OUTPUT, domain: str | None = None
 ) -> CensorCheckResult:
     """Check a text without recording anything. Raises `BadInput`, `StoreDown`."""
-    [where] = parse_where(on)
-    seen = await _find_matches(watch, scope, text, CensorTarget(where=where, agent=scope.agent, domain=domain))
+    [where] = parse_text_kinds(on)
+    seen = await _find_matches(watch, scope, text, CensorCheckContext(where=where, agent=scope.agent, domain=domain))
     return CensorCheckResult(triggered=tuple(map(_hit, seen.matches)), degraded=seen.degraded)
 
 
-async def _find_matches(watch: CensorCache, scope: Scope, text: str, aim: CensorTarget) -> _CensorLookup:
+async def _find_matches(watch: CensorCache, scope: Scope, text: str, aim: CensorCheckContext) -> _CensorMatches:
     in_force = await watch.in_force(scope.space)
     read = to_searchable(text)
     vector, degraded = None, tuple[str, ...]()
@@ -363,13 +365,13 @@ async def _find_matches(watch: CensorCache, scope: Scope, text: str, aim: Censor
         found = await embed_for_compare(watch.deps, [read]) if in_force.threshold is not None else None
         vector = found[0] if found is not None else None
         degraded = () if vector is not None and in_force.meanings is not None else (EMBEDDER,)
-    return _CensorLookup(
+    return _CensorMatches(
         in_force=in_force, text=read, matches=match_censors(in_force, read, aim, vector=vector), degraded=degraded
     )
 
 
 async def _record_triggers(
-    watch: CensorCache, scope: Scope, seen: _CensorLookup, *, where: CensorTextKind, origin: Origin
+    watch: CensorCache, scope: Scope, seen: _CensorMatches, *, where: CensorTextKind, origin: Origin
 ) -> list[CensorHit]:
     """Record all triggers of one check; the only place where they are counted."""
     redact = watch.deps.terms(scope.space).redact

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from festinger.embedding.profiles import Threshold
+from festinger.embedding.profiles import ThresholdName
 from festinger.errors import BadInput, NotFound, Refused, UndoBlocked
 from festinger.ids import DEFAULT_AGENT, Origin, Scope, SpaceId
 from festinger.memory.censors.censor import (
@@ -23,10 +23,10 @@ from festinger.memory.censors.censor import (
     Censor,
     CensorAction,
     CensorTextKind,
-    Trigger,
+    CensorTriggerRecord,
     censor_from_row,
-    parse_force,
-    parse_where,
+    parse_censor_action,
+    parse_text_kinds,
     trigger_from_row,
 )
 from festinger.memory.censors.check import (
@@ -39,10 +39,10 @@ from festinger.memory.censors.check import (
 from festinger.memory.deps import MemoryDeps
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.regex import build_pattern_set, check_pattern, escape_pattern, is_prose, to_searchable
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 COLUMNS = ("reason", "pattern", "meaning", "domain", "applies_to", "action", "escalation_threshold", "active")
 """The columns that can be changed."""
@@ -93,8 +93,8 @@ async def update(
 
     Raises `NotFound`, `BadInput`, `Refused`.
     """
-    columns = validate_columns(values)
-    check_may_block(columns.get("action"), origin)
+    columns = parse_censor_updates(values)
+    require_block_permission(columns.get("action"), origin)
     note = CensorChangeNote(op=CensorOp.UPDATE, by=by, reason=reason)
     async with deps.store.transaction() as transaction:
         found = await lock_censor(transaction, space, censor)
@@ -151,7 +151,7 @@ async def undo(deps: MemoryDeps, space: SpaceId, change: UUID, *, by: str) -> Ce
         put_back = row["before"] or {"active": False}
         restored = await _write(deps, transaction, found, put_back)
         await transaction.run(Q["mark_censor_undone"], space=space, id=change, at=deps.clock(), by=by)
-        await emit_censor_event(
+        await publish_censor_change(
             deps,
             transaction,
             restored,
@@ -178,12 +178,12 @@ async def change_censor(
     if before == plain:
         return CensorChangeResult(censor=censor)
     changed = await _write(deps, transaction, censor, plain)
-    change = await log_change(deps, transaction, changed, before=before, after=plain, note=note)
-    await emit_censor_event(deps, transaction, changed, was=censor.standing, note=note)
+    change = await record_censor_change(deps, transaction, changed, before=before, after=plain, note=note)
+    await publish_censor_change(deps, transaction, changed, was=censor.standing, note=note)
     return CensorChangeResult(censor=changed, change=change)
 
 
-async def log_change(
+async def record_censor_change(
     deps: MemoryDeps,
     transaction: Transaction,
     censor: Censor,
@@ -208,7 +208,7 @@ async def log_change(
     return change
 
 
-async def emit_censor_event(
+async def publish_censor_change(
     deps: MemoryDeps, transaction: Transaction, censor: Censor, *, was: str | None, note: CensorChangeNote
 ) -> None:
     """Emit the change event and make every process reload the censors."""
@@ -228,7 +228,7 @@ async def emit_censor_event(
     )
 
 
-def check_may_block(action: object, origin: Origin) -> None:
+def require_block_permission(action: object, origin: Origin) -> None:
     """Raise `Refused` unless a person or the system asks for a block."""
     if action == CensorAction.BLOCK and origin not in MAY_BLOCK:
         raise Refused(
@@ -238,7 +238,7 @@ def check_may_block(action: object, origin: Origin) -> None:
         )
 
 
-def validate_columns(values: Mapping[str, Any]) -> dict[str, Any]:
+def parse_censor_updates(values: Mapping[str, Any]) -> dict[str, Any]:
     """Convert updates to columns. Raises `BadInput`."""
     found: dict[str, Any] = {}
     for name, value in values.items():
@@ -251,7 +251,7 @@ def validate_columns(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def clean_words(text: str | None) -> str | None:
+def normalize_censor_text(text: str | None) -> str | None:
     """Normalize the whitespace of a text; None if it is empty."""
     plain = " ".join((text or "").split())
     if len(plain) > LONGEST_WORDS:
@@ -275,12 +275,12 @@ def select_columns(censor: Censor, names: Iterable[str]) -> dict[str, Any]:
 
 
 _READERS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
-    "reason_shown": ("reason", lambda text: clean_words(text) or ""),
+    "reason_shown": ("reason", lambda text: normalize_censor_text(text) or ""),
     "pattern": ("pattern", validate_pattern),
-    "meaning": ("meaning", clean_words),
-    "domain": ("domain", clean_words),
-    "on": ("applies_to", parse_where),
-    "action": ("action", parse_force),
+    "meaning": ("meaning", normalize_censor_text),
+    "domain": ("domain", normalize_censor_text),
+    "on": ("applies_to", parse_text_kinds),
+    "action": ("action", parse_censor_action),
     "threshold": ("escalation_threshold", validate_threshold),
     "active": ("active", bool),
 }
@@ -355,7 +355,7 @@ async def add_censor_in_transaction(
 ) -> CensorChangeResult:
     """Create a censor in the caller's transaction; the caller drops the cache afterwards."""
     read = parse_rule(rule)
-    check_may_block(parse_force(rule.action), rule.origin)
+    require_block_permission(parse_censor_action(rule.action), rule.origin)
     shared = scope.agent == DEFAULT_AGENT if rule.shared is None else rule.shared
     default = deps.terms(scope.space).memory.censor_threshold
     row = await transaction.one(
@@ -363,12 +363,12 @@ async def add_censor_in_transaction(
         space=scope.space,
         id=deps.new_uuid(),
         agent=None if shared else scope.agent,
-        reason=clean_words(rule.reason) or "",
+        reason=normalize_censor_text(rule.reason) or "",
         pattern=read.pattern,
         meaning=read.meaning,
-        domain=clean_words(rule.domain),
-        applies_to=[where.value for where in parse_where(rule.on)],
-        action=parse_force(rule.action).value,
+        domain=normalize_censor_text(rule.domain),
+        applies_to=[where.value for where in parse_text_kinds(rule.on)],
+        action=parse_censor_action(rule.action).value,
         origin=rule.origin.value,
         threshold=default if rule.threshold is None else validate_threshold(rule.threshold),
         at=deps.clock(),
@@ -376,14 +376,14 @@ async def add_censor_in_transaction(
     made = censor_from_row(row)
     note = CensorChangeNote(op=CensorOp.ADD, by=by)
     after = select_columns(made, ["active", "action"])
-    change = await log_change(deps, transaction, made, before={}, after=after, note=note)
-    await emit_censor_event(deps, transaction, made, was=None, note=note)
+    change = await record_censor_change(deps, transaction, made, before={}, after=after, note=note)
+    await publish_censor_change(deps, transaction, made, was=None, note=note)
     return CensorChangeResult(censor=made, change=change)
 
 
-async def find_same_rule(deps: MemoryDeps, space: SpaceId, rule: CensorRequest) -> Censor | None:
+async def find_censor_by_rule(deps: MemoryDeps, space: SpaceId, rule: CensorRequest) -> Censor | None:
     """Find an active censor with the same rule that covers the same text kinds."""
-    read, places = parse_rule(rule), set(parse_where(rule.on))
+    read, places = parse_rule(rule), set(parse_text_kinds(rule.on))
     rows = await deps.store.all(Q["censors_in_force"], space=space)
     return next(
         (
@@ -405,7 +405,7 @@ async def count_past_hits(deps: MemoryDeps, censor: Censor) -> tuple[int, int]:
         limit=TURNS,
     )
     texts = [to_searchable(row["content"]) for row in rows]
-    struck = set(_by_pattern(censor, texts)) | set(await _by_meaning(deps, censor, texts))
+    struck = set(_find_pattern_hits(censor, texts)) | set(await _find_meaning_hits(deps, censor, texts))
     return len(struck), len(texts)
 
 
@@ -417,7 +417,7 @@ async def get_censor(deps: MemoryDeps, space: SpaceId, censor: UUID) -> Censor:
     return censor_from_row(row)
 
 
-async def page_censors(
+async def load_page_of_censors(
     deps: MemoryDeps, space: SpaceId, *, active: bool | None = None, before: int | None = None, limit: int = 50
 ) -> list[Censor]:
     """List censors, newest first; `before` is the `seq` of the last one shown."""
@@ -427,7 +427,7 @@ async def page_censors(
 
 async def list_triggers(
     deps: MemoryDeps, space: SpaceId, censor: UUID, *, before: int | None = None, limit: int = 50
-) -> list[Trigger]:
+) -> list[CensorTriggerRecord]:
     """List the triggers of a censor, newest first."""
     rows = await deps.store.all(Q["triggers_of"], space=space, censor=censor, before=before, limit=limit)
     return [trigger_from_row(row) for row in rows]
@@ -435,24 +435,24 @@ async def list_triggers(
 
 def parse_rule(rule: CensorRequest) -> ParsedRule:
     """Parse a rule; plain prose is taken as a meaning."""
-    text, meaning = rule.rule.strip(), clean_words(rule.meaning)
+    text, meaning = rule.rule.strip(), normalize_censor_text(rule.meaning)
     if not text and meaning is None:
         raise BadInput("A censor needs a rule or a meaning.", hint="Give a pattern, or say what is meant.")
     if text and not rule.literal and meaning is None and is_prose(text):
         reading = "This is taken for what is meant, not for a pattern; `literal` takes it word for word."
-        return ParsedRule(pattern=None, meaning=clean_words(text), said=reading)
+        return ParsedRule(pattern=None, meaning=normalize_censor_text(text), said=reading)
     pattern = validate_pattern(escape_pattern(text) if rule.literal else text)
     return ParsedRule(pattern=pattern, meaning=meaning, said="")
 
 
-def _by_pattern(censor: Censor, texts: Sequence[str]) -> list[int]:
+def _find_pattern_hits(censor: Censor, texts: Sequence[str]) -> list[int]:
     patterns = build_pattern_set({censor.id: censor.pattern} if censor.pattern else {})
     return [place for place, text in enumerate(texts) if patterns.strikes(text)]
 
 
-async def _by_meaning(deps: MemoryDeps, censor: Censor, texts: Sequence[str]) -> list[int]:
+async def _find_meaning_hits(deps: MemoryDeps, censor: Censor, texts: Sequence[str]) -> list[int]:
     embedder = get_embedder(deps)
-    threshold = embedder.profile.threshold(Threshold.CENSOR) if embedder else None
+    threshold = embedder.profile.threshold(ThresholdName.CENSOR) if embedder else None
     if not censor.meaning or threshold is None or not texts:
         return []
     vectors = await embed_for_compare(deps, [censor.meaning, *texts])

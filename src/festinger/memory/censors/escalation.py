@@ -21,7 +21,7 @@ from festinger.memory.censors.censor import (
     MAY_BLOCK,
     Censor,
     CensorAction,
-    Trigger,
+    CensorTriggerRecord,
     censor_from_row,
     is_due_for_escalation,
     is_mostly_wrong,
@@ -31,7 +31,7 @@ from festinger.memory.censors.edit import CensorChangeNote, CensorChangeResult, 
 from festinger.memory.deps import MemoryDeps
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 log = structlog.get_logger(room="memory")
 
@@ -39,12 +39,12 @@ BY = "festinger"
 AUTO = "auto"
 
 
-def is_warning(event: Event) -> bool:
+def is_warning_trigger(event: Event) -> bool:
     """Whether the trigger came from a warning, which may escalate."""
     return bool(event.payload["action"] == CensorAction.WARN.value)
 
 
-async def escalate_censor(deps: MemoryDeps, transaction: Transaction, event: Event) -> CensorChangeResult | None:
+async def escalate_if_due(deps: MemoryDeps, transaction: Transaction, event: Event) -> CensorChangeResult | None:
     """Handle `censor_triggered`: turn a due warning into a block if the settings say `auto`."""
     if deps.terms(event.space).memory.censor_escalation != AUTO:
         return None
@@ -58,15 +58,15 @@ async def escalate_censor(deps: MemoryDeps, transaction: Transaction, event: Eve
     return await change_censor(deps, transaction, censor, {"action": CensorAction.BLOCK}, note)
 
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Misfire:
+class FalsePositiveResult:
     """The result of reporting a false positive."""
 
     censor: Censor
-    trigger: Trigger
+    trigger: CensorTriggerRecord
     counted: bool
     """Whether this was the first report of this trigger."""
     change: UUID | None = None
@@ -81,7 +81,7 @@ class Misfire:
         return record_json(self) | {"should_be_demoted": self.should_be_demoted}
 
 
-async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *, by: str) -> Misfire:
+async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *, by: str) -> FalsePositiveResult:
     """Report a trigger as a false positive; idempotent. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["find_trigger"], space=space, id=trigger)
@@ -91,11 +91,11 @@ async def mark_false_positive(deps: MemoryDeps, space: SpaceId, trigger: UUID, *
         first = await transaction.maybe(Q["mark_misfire"], space=space, id=trigger)
         found = trigger_from_row(await transaction.one(Q["find_trigger"], space=space, id=trigger))
         if first is None:
-            return Misfire(censor=censor, trigger=found, counted=False)
+            return FalsePositiveResult(censor=censor, trigger=found, counted=False)
         return await _count_misfire(deps, transaction, censor, found, by=by)
 
 
-async def find_latest_trigger(deps: MemoryDeps, space: SpaceId, censor: UUID) -> UUID:
+async def find_latest_trigger_id(deps: MemoryDeps, space: SpaceId, censor: UUID) -> UUID:
     """Return the latest trigger of a censor not reported as wrong. Raises `NotFound`."""
     row = await deps.store.maybe(Q["latest_trigger"], space=space, censor=censor)
     if row is None:
@@ -104,8 +104,8 @@ async def find_latest_trigger(deps: MemoryDeps, space: SpaceId, censor: UUID) ->
 
 
 async def _count_misfire(
-    deps: MemoryDeps, transaction: Transaction, censor: Censor, trigger: Trigger, *, by: str
-) -> Misfire:
+    deps: MemoryDeps, transaction: Transaction, censor: Censor, trigger: CensorTriggerRecord, *, by: str
+) -> FalsePositiveResult:
     row = await transaction.one(Q["count_misfire"], space=censor.space_id, id=censor.id)
     counted = censor_from_row(row)
     await deps.outbox.emit(
@@ -121,4 +121,4 @@ async def _count_misfire(
         note = CensorChangeNote(op=CensorOp.DEACTIVATE, by=BY, reason=wrong)
         done = await change_censor(deps, transaction, counted, {"active": False}, note)
         counted, change = done.censor, done.change
-    return Misfire(censor=counted, trigger=trigger, counted=True, change=change)
+    return FalsePositiveResult(censor=counted, trigger=trigger, counted=True, change=change)

@@ -25,7 +25,7 @@ class EpisodeState(StrEnum):
     SUMMARISED = "summarised"
 
 
-class ClosedBy(StrEnum):
+class EpisodeCloseReason(StrEnum):
     CALLER = "caller"
     IDLE = "idle"
     TURNS = "turns"
@@ -134,7 +134,7 @@ class Episode:
     opened_at: datetime
     last_at: datetime
     closed_at: datetime | None
-    closed_by: ClosedBy | None
+    closed_by: EpisodeCloseReason | None
     summarised_at: datetime | None
     summarised_by: str | None
     skipped: str | None
@@ -246,10 +246,10 @@ def format_transcript(turns: Sequence[EpisodeTurn]) -> str:
 
 def format_prompt_transcript(turns: Sequence[EpisodeTurn]) -> str:
     """Format the transcript for a model: numbered, each turn quoted as data, shortened if too long."""
-    return "\n".join(map(_format_turn, condense_turns(dialogue_turns(turns))))
+    return "\n".join(map(_format_turn, select_fitting_turns(dialogue_turns(turns))))
 
 
-def condense_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
+def select_fitting_turns(turns: Sequence[EpisodeTurn]) -> list[EpisodeTurn]:
     """Choose the turns that fit: the first, the last and the most salient between them, in order."""
     if _size(turns) <= LONGEST:
         return list(turns)

@@ -37,11 +37,11 @@ from festinger.memory.episodes.episode import (
 )
 from festinger.memory.episodes.store import find_episode, list_statements, list_usable_turns, lock_episode
 from festinger.memory.episodes.summary import (
-    Summary,
+    EpisodeSummary,
     find_skip_reason,
     is_short_conversation,
-    summarise_with_model,
-    summarise_without_model,
+    summarize_by_extract,
+    summarize_with_model,
 )
 from festinger.memory.jobs import SUM_UP, SUMMARISE
 from festinger.memory.learn.intake import LearnRefusal, find_idempotent_result, record_refusal, run_idempotent
@@ -54,13 +54,13 @@ from festinger.memory.learn.statement import (
     find_refusal_reason,
     is_supported,
 )
-from festinger.memory.model import Action, Kind
+from festinger.memory.model import Kind, LearnAction
 from festinger.observability.metrics import DEGRADED
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.overlap import build_all_shingles
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 DECISION = "decision"
 """Tag of decisions made in an episode."""
@@ -81,7 +81,7 @@ async def learn_lessons(deps: MemoryDeps, episode: Episode) -> Episode:
         return await _refresh_summary_memory(deps, episode)
     async with deps.store.transaction() as transaction:
         turns = await list_usable_turns(transaction, episode.space_id, episode.id)
-        prompts = await _prompts(transaction, episode)
+        prompts = await _load_prompt_shingles(transaction, episode)
     learned: list[Learned] = []
     memory = None
     if not episode.evaluation:
@@ -124,7 +124,7 @@ def lesson_origin(turns: Sequence[EpisodeTurn], *, by_model: bool) -> Origin:
     return Origin.MODEL if by_model and weakest in (Origin.PERSON, Origin.SYSTEM) else weakest
 
 
-def find_lesson_refusal(
+def find_lesson_refusal_reason(
     lesson: Lesson, turns: Mapping[int, EpisodeTurn], *, prompts: frozenset[tuple[str, ...]]
 ) -> LearnRefusalReason | None:
     """Why a lesson is refused; None if it is learned."""
@@ -150,7 +150,9 @@ async def link_to_episode(
         )
 
 
-async def link_decision(deps: MemoryDeps, transaction: Transaction, event: Event, *, target: str, id_: UUID) -> None:
+async def link_decision_to_episode(
+    deps: MemoryDeps, transaction: Transaction, event: Event, *, target: str, id_: UUID
+) -> None:
     """Link a decision to the episode of its session in which it was made, if any."""
     row = await transaction.maybe(Q["episode_at"], space=event.space, session=event.session, at=event.at)
     if row is not None:
@@ -158,7 +160,7 @@ async def link_decision(deps: MemoryDeps, transaction: Transaction, event: Event
         await link_to_episode(transaction, episode, target, [id_], relation="decided", at=deps.clock())
 
 
-async def _prompts(transaction: Transaction, episode: Episode) -> frozenset[tuple[str, ...]]:
+async def _load_prompt_shingles(transaction: Transaction, episode: Episode) -> frozenset[tuple[str, ...]]:
     """Return shingles of the session's system prompts, which apply to all of its later episodes."""
     rows = await transaction.all(
         Q["prompts_of_session"],
@@ -182,7 +184,7 @@ async def _learn(
     by_number = {turn.seq: turn for turn in turns}
     trusts = deps.terms(episode.space_id).trusts
     request = _with_key(build_lesson_request(episode, lesson, by_number, trusts=trusts), f"{episode.source}:{number}")
-    reason = find_lesson_refusal(lesson, by_number, prompts=prompts)
+    reason = find_lesson_refusal_reason(lesson, by_number, prompts=prompts)
     if reason is None:
         return await learn(deps, episode.place, request)
     return await _refuse(deps, episode, request, reason)
@@ -256,7 +258,7 @@ async def _learn_late_summary(deps: MemoryDeps, episode: Episode) -> Episode:
 async def _finish(deps: MemoryDeps, episode: Episode, learned: Sequence[Learned], memory: MemoryId | None) -> Episode:
     """Link what came of an episode to it and record that all was learned; idempotent."""
     now = deps.clock()
-    kept = [each for each in learned if each.memory is not None and each.action is not Action.ECHOED]
+    kept = [each for each in learned if each.memory is not None and each.action is not LearnAction.ECHOED]
     async with deps.store.transaction() as transaction:
         present = await lock_episode(transaction, episode.space_id, episode.id)
         if present.facts_at is not None:
@@ -337,7 +339,7 @@ class ClosedEpisode:
     stated: tuple[TurnStatement, ...]
 
 
-async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Event) -> None:
+async def enqueue_summary_jobs(deps: MemoryDeps, transaction: Transaction, event: Event) -> None:
     """Handle `episode_closed`: ask a model now, and schedule an extract for when the model's time is up."""
     episode = event.payload["episode"]
     wait = timedelta(seconds=deps.terms(event.space).episodes.model_wait_s)
@@ -345,31 +347,31 @@ async def request_summary(deps: MemoryDeps, transaction: Transaction, event: Eve
     await deps.ask(transaction, SUM_UP, at=event.at + wait, space=event.space, episode=episode)
 
 
-async def summarise(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
+async def summarize_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """Summarize an episode with the writer model, however long it takes, and learn its lessons."""
-    ended = await _load_closed_episode(deps, space, episode)
+    ended = await _load_episode_to_summarize(deps, space, episode)
     if ended is None:
-        return await _finish_lessons(deps, space, episode)
+        return await _learn_lessons_if_summarized(deps, space, episode)
     model = None if is_short_conversation(ended.turns) else await deps.writer(space)
     summary = await _ask_model(deps, model, ended) if model else None
-    return await _save_summary(deps, ended, summary or summarise_without_model(ended.turns, ended.stated))
+    return await _save_summary(deps, ended, summary or summarize_by_extract(ended.turns, ended.stated))
 
 
-async def summarise_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
+async def summarize_episode_by_extract(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """Summarize an episode by extract, unless it has a summary, and learn its lessons."""
-    ended = await _load_closed_episode(deps, space, episode)
+    ended = await _load_episode_to_summarize(deps, space, episode)
     if ended is None or ended.episode.state is EpisodeState.SUMMARISED:
-        return await _finish_lessons(deps, space, episode)
-    return await _save_summary(deps, ended, summarise_without_model(ended.turns, ended.stated))
+        return await _learn_lessons_if_summarized(deps, space, episode)
+    return await _save_summary(deps, ended, summarize_by_extract(ended.turns, ended.stated))
 
 
-async def summarise_with_timeout(deps: MemoryDeps, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
+async def summarize_episode_within(deps: MemoryDeps, space: SpaceId, episode: UUID, *, seconds: float) -> Episode:
     """Summarize an episode now: by the model if it answers in time, else by extract."""
     try:
         async with asyncio.timeout(seconds):
-            return await summarise(deps, space, episode)
+            return await summarize_episode(deps, space, episode)
     except TimeoutError:
-        return await summarise_by_extract(deps, space, episode)
+        return await summarize_episode_by_extract(deps, space, episode)
 
 
 async def requeue_unfinished_episodes(deps: MemoryDeps, space: SpaceId) -> int:
@@ -382,7 +384,7 @@ async def requeue_unfinished_episodes(deps: MemoryDeps, space: SpaceId) -> int:
     return len(rows)
 
 
-async def _load_closed_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) -> ClosedEpisode | None:
+async def _load_episode_to_summarize(deps: MemoryDeps, space: SpaceId, episode: UUID) -> ClosedEpisode | None:
     """Load an episode that still needs a summary; None if it is done or not worth one."""
     async with deps.store.transaction() as transaction:
         found = await find_episode(transaction, space, episode)
@@ -398,32 +400,32 @@ async def _load_closed_episode(deps: MemoryDeps, space: SpaceId, episode: UUID) 
     return ClosedEpisode(episode=found, turns=turns, stated=stated)
 
 
-async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> Summary | None:
+async def _ask_model(deps: MemoryDeps, model: Model, ended: ClosedEpisode) -> EpisodeSummary | None:
     """Ask the model for a summary; None if it gives nothing usable."""
     most = deps.terms(ended.episode.space_id).episodes.max_facts
     try:
-        return await summarise_with_model(model, ended.turns, most=most)
+        return await summarize_with_model(model, ended.turns, most=most)
     except (ProviderRefused, Overloaded, Unavailable) as error:
         DEGRADED.labels(WRITER).inc()
         log_writer_failure(deps, "episode summed up without a model", model, error, episode=str(ended.episode.id))
         return None
 
 
-async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, summary: Summary) -> Episode:
+async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, summary: EpisodeSummary) -> Episode:
     """Store a summary unless there is one, then learn the lessons."""
     deps.step("summed up")
     async with deps.store.transaction() as transaction:
         row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, summary))
         if row is None and summary.by not in OWN_WORDS:
             stated = await list_statements(transaction, ended.episode.space_id, ended.turns)
-            taken = summarise_without_model(ended.turns, stated)
+            taken = summarize_by_extract(ended.turns, stated)
             row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, summary, was=taken))
     deps.step("summary kept")
-    return await _finish_lessons(deps, ended.episode.space_id, ended.episode.id)
+    return await _learn_lessons_if_summarized(deps, ended.episode.space_id, ended.episode.id)
 
 
 def _columns(
-    deps: MemoryDeps, ended: ClosedEpisode, summary: Summary, *, was: Summary | None = None
+    deps: MemoryDeps, ended: ClosedEpisode, summary: EpisodeSummary, *, was: EpisodeSummary | None = None
 ) -> dict[str, object]:
     columns: dict[str, object] = {
         "space": ended.episode.space_id,
@@ -441,7 +443,7 @@ def _columns(
     return columns | {"lessons": json.dumps([lesson.as_json() for lesson in summary.lessons])}
 
 
-async def _finish_lessons(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
+async def _learn_lessons_if_summarized(deps: MemoryDeps, space: SpaceId, episode: UUID) -> Episode:
     """Return the episode once its lessons are learned."""
     async with deps.store.transaction() as transaction:
         row = await transaction.one(Q["find_episode"], space=space, id=episode)

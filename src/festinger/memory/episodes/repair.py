@@ -17,16 +17,16 @@ from festinger.memory.changes import find_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, EpisodeState, episode_from_row
 from festinger.memory.episodes.store import list_statements, list_usable_turns, lock_episode
-from festinger.memory.episodes.summary import summarise_without_model
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.episodes.summary import summarize_by_extract
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.jobs import EMBED, SUMMARISE
 from festinger.memory.learn.statement import fold_hash, gist_hash
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.blocks import ErasurePattern
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 async def find_turns_by_words(
@@ -46,7 +46,7 @@ async def rebuild_summary(deps: MemoryDeps, transaction: Transaction, space: Spa
     turns = await list_usable_turns(transaction, space, episode)
     if found.state is not EpisodeState.SUMMARISED or found.summarised_by == BY_CALLER or not turns:
         return False
-    summary = summarise_without_model(turns, await list_statements(transaction, space, turns))
+    summary = summarize_by_extract(turns, await list_statements(transaction, space, turns))
     row = await transaction.one(
         Q["retell_episode"],
         space=space,
@@ -102,10 +102,14 @@ class TurnExclusionResult:
 
 
 async def exclude_turns(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, selector: Selector, cuts: Sequence[ErasurePattern]
+    deps: MemoryDeps,
+    transaction: Transaction,
+    space: SpaceId,
+    selector: ErasureSelector,
+    cuts: Sequence[ErasurePattern],
 ) -> TurnExclusionResult:
     """Exclude turns from a source, and words learned from it, from summaries."""
-    rows = await transaction.all(Q["turns_there"], space=space, **selector.place_and_time)
+    rows = await transaction.all(Q["turns_there"], space=space, **selector.provenance_parameters)
     whole = {row["turn_id"]: row["episode_id"] for row in rows}
     touched = await find_turns_by_words(transaction, space, cuts) | whole
     for cut in cuts:

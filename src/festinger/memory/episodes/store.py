@@ -23,8 +23,8 @@ from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, Spa
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import (
     ORIGINS,
-    ClosedBy,
     Episode,
+    EpisodeCloseReason,
     EpisodeState,
     EpisodeTurn,
     TurnRole,
@@ -34,16 +34,16 @@ from festinger.memory.episodes.episode import (
     turn_from_row,
 )
 from festinger.memory.jobs import SUM_UP
-from festinger.memory.learn.statement import redact_input
+from festinger.memory.learn.statement import clean_input_text
 from festinger.memory.model import Memory, memory_from_row
 from festinger.records import parse_choice, record_json
-from festinger.settings.beliefs import EpisodesSettings
+from festinger.settings.memory_sections import EpisodesSettings
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.repositories.exchanges import StoredMessage, load_messages, load_notes_of_sessions
 from festinger.text.overlap import build_all_shingles, remove_copies, remove_echoes
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 LONGEST_TURN = 1_000_000
 LONGEST_TITLE = 200
@@ -84,7 +84,7 @@ async def open_episode(
             )
         if title is None or found.title is not None:
             return found
-        return await _set_title(transaction, found, title=title, summary=None)
+        return await _set_title_and_summary(transaction, found, title=title, summary=None)
 
 
 async def append_turn(
@@ -117,7 +117,7 @@ async def append_turn_in_transaction(
 ) -> AppendResult:
     """Append a turn in the caller's transaction; unless its id `is_new`, one that is stored already stays as it is."""
     _check_session(scope)
-    _check_words(message.content)
+    _check_turn_text(message.content)
     known = [] if is_new else await transaction.all(Q["known_turns"], space=scope.space, turns=[message.turn_id])
     for row in known:
         return AppendResult(episode=await find_episode(transaction, scope.space, row["episode_id"]), turn=None)
@@ -139,12 +139,12 @@ async def _append_turns(
     brought: defaultdict[UUID, list[str]] = defaultdict(list)
     if any(turn.role is TurnRole.USER for _, turn in turns):  # only what a client sends can be text of ours
         notes = await load_notes_of_sessions(transaction, space, sessions)
-        brought = await _load_brought_up(transaction, space, turns, [episode.id for episode in found.values()])
+        brought = await _load_surfaced_texts(transaction, space, turns, [episode.id for episode in found.values()])
     rows: list[tuple[UUID, EpisodeTurn]] = []
     results: list[AppendResult] = []
     for scope, turn in turns:
         key = (scope.agent, scope.session)
-        episode = found[key] = await _episode_for(deps, transaction, scope, found.get(key), at=turn.at)
+        episode = found[key] = await _find_or_start_episode(deps, transaction, scope, found.get(key), at=turn.at)
         content = _clean_turn(
             deps, space, turn, brought=[*brought[episode.id], *brought[turn.turn_id]], notes=notes[scope.session]
         )
@@ -156,7 +156,7 @@ async def _append_turns(
         grown = replace(episode, turns=appended.seq, last_at=max(episode.last_at, turn.at))
         if appended.seq >= deps.terms(space).episodes.max_turns:
             await _add_turns(transaction, space, [], [grown])
-            grown = await _end_episode(deps, transaction, grown, ClosedBy.TURNS)
+            grown = await _end_episode(deps, transaction, grown, EpisodeCloseReason.TURNS)
         found[key] = grown
         brought[episode.id] += brought[turn.turn_id]
         results.append(AppendResult(episode=grown, turn=appended))
@@ -187,7 +187,7 @@ async def _add_turns(
     )
 
 
-async def _load_brought_up(
+async def _load_surfaced_texts(
     transaction: Transaction, space: SpaceId, turns: Sequence[tuple[Scope, TurnInput]], episodes: Sequence[UUID]
 ) -> defaultdict[UUID, list[str]]:
     """Return the texts of memories by the episode in which they were brought up, or by the turn that brings them."""
@@ -217,7 +217,9 @@ def _build_turn(turn: TurnInput, *, seq: int, content: str) -> EpisodeTurn:
     )
 
 
-async def close_episode(deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: ClosedBy = ClosedBy.CALLER) -> Episode:
+async def close_episode(
+    deps: MemoryDeps, space: SpaceId, episode: UUID, *, by: EpisodeCloseReason = EpisodeCloseReason.CALLER
+) -> Episode:
     """Close an episode; a closed one stays as it is. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
@@ -228,7 +230,7 @@ async def close_session_episode(deps: MemoryDeps, scope: Scope) -> Episode | Non
     """Close the open episode of a session, if there is one."""
     async with deps.store.transaction() as transaction:
         found = await _lock_open_episode(transaction, scope)
-        return found and await _end_episode(deps, transaction, found, ClosedBy.CALLER)
+        return found and await _end_episode(deps, transaction, found, EpisodeCloseReason.CALLER)
 
 
 async def update_episode(
@@ -239,7 +241,7 @@ async def update_episode(
         raise BadInput("There is nothing to change.", hint="Give a title or a summary.")
     async with deps.store.transaction() as transaction:
         found = await lock_episode(transaction, space, episode)
-        named = await _set_title(transaction, found, title=title, summary=summary)
+        named = await _set_title_and_summary(transaction, found, title=title, summary=summary)
         if named.facts_at is not None:
             await deps.ask(transaction, SUM_UP, space=space, episode=str(episode))
         return named
@@ -255,10 +257,10 @@ async def close_stale_episodes(deps: MemoryDeps, space: SpaceId) -> list[Episode
         old=now - timedelta(hours=terms.max_hours),
         limit=STALE_AT_ONCE,
     )
-    return [await close_episode(deps, space, row["id"], by=ClosedBy(row["closed_by"])) for row in rows]
+    return [await close_episode(deps, space, row["id"], by=EpisodeCloseReason(row["closed_by"])) for row in rows]
 
 
-async def cut_old_turns(deps: MemoryDeps, space: SpaceId) -> int:
+async def erase_old_turn_texts(deps: MemoryDeps, space: SpaceId) -> int:
     """Cut the text of turns past their retention, if there is one; return how many turns."""
     before = retention_cutoff(deps, space)
     if before is None:
@@ -272,13 +274,13 @@ def retention_cutoff(deps: MemoryDeps, space: SpaceId) -> datetime | None:
     return deps.clock() - timedelta(days=days) if days else None
 
 
-def find_closing_reason(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> ClosedBy | None:
+def find_closing_reason(episode: Episode, *, at: datetime, terms: EpisodesSettings) -> EpisodeCloseReason | None:
     """Why a turn at a given time no longer belongs to an open episode; None if it does."""
     if episode.turns >= terms.max_turns:
-        return ClosedBy.TURNS
+        return EpisodeCloseReason.TURNS
     if at - episode.last_at >= timedelta(minutes=terms.idle_minutes):
-        return ClosedBy.IDLE
-    return ClosedBy.HOURS if at - episode.opened_at >= timedelta(hours=terms.max_hours) else None
+        return EpisodeCloseReason.IDLE
+    return EpisodeCloseReason.HOURS if at - episode.opened_at >= timedelta(hours=terms.max_hours) else None
 
 
 async def find_episode(transaction: Transaction, space: SpaceId, episode: UUID) -> Episode:
@@ -296,7 +298,7 @@ async def lock_episode(transaction: Transaction, space: SpaceId, episode: UUID) 
     return episode_from_row(row)
 
 
-async def _episode_for(
+async def _find_or_start_episode(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, found: Episode | None, *, at: datetime
 ) -> Episode:
     """Return the episode for a turn at a given time: the open one, if there is one and it still fits."""
@@ -344,14 +346,16 @@ async def _start_episode(
     return episode
 
 
-async def _end_episode(deps: MemoryDeps, transaction: Transaction, episode: Episode, by: ClosedBy) -> Episode:
+async def _end_episode(deps: MemoryDeps, transaction: Transaction, episode: Episode, by: EpisodeCloseReason) -> Episode:
     row = await transaction.one(Q["close_episode"], space=episode.space_id, id=episode.id, at=deps.clock(), by=by.value)
     closed = episode_from_row(row)
     await _emit_episode_event(deps, transaction, "episode_closed", closed, closed_by=by.value)
     return closed
 
 
-async def _set_title(transaction: Transaction, episode: Episode, *, title: str | None, summary: str | None) -> Episode:
+async def _set_title_and_summary(
+    transaction: Transaction, episode: Episode, *, title: str | None, summary: str | None
+) -> Episode:
     row = await transaction.one(
         Q["name_episode"],
         space=episode.space_id,
@@ -367,7 +371,7 @@ def _clean_turn(
 ) -> str:
     """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text, which
     is in the memories that were brought up and in the notes of the session."""
-    text = redact_input(turn.content, deps.without_blocks, redact=deps.terms(space).redact).text
+    text = clean_input_text(turn.content, deps.without_blocks, redact=deps.terms(space).redact).text
     if turn.role is not TurnRole.USER or not text:
         return text
     text = remove_copies(text, build_all_shingles(brought)) if brought else text
@@ -393,13 +397,13 @@ def _check_session(scope: Scope) -> None:
         raise BadInput("An episode belongs to a session.", hint="Name the session.")
 
 
-def _check_words(content: str) -> None:
+def _check_turn_text(content: str) -> None:
     if len(content) > LONGEST_TURN or "\x00" in content:
         raise BadInput(f"A turn is text of at most {LONGEST_TURN:,} characters.")
 
 
 def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
-    plain = redact_input(text or "", str).text
+    plain = clean_input_text(text or "", str).text
     if len(plain) > longest:
         raise BadInput(f"A title has at most {LONGEST_TITLE} characters, a summary {LONGEST_SUMMARY:,}.")
     return plain or None
@@ -426,7 +430,7 @@ async def append_exchanges(deps: MemoryDeps, transaction: Transaction, events: S
         if not found:
             continue
         scope = Scope(space=space, agent=event.agent or DEFAULT_AGENT, session=SessionId(event.payload["session"]))
-        surfaced, carrier = await _surfaced(transaction, event), _find_context_message(found)
+        surfaced, carrier = await _load_injected_memory_ids(transaction, event), _find_context_message(found)
         for message in found:
             if message.id not in known:
                 brought = surfaced if message.id == carrier else ()
@@ -457,7 +461,7 @@ def _find_context_message(found: list[StoredMessage]) -> UUID:
     return (asked or found)[-1].id
 
 
-async def _surfaced(transaction: Transaction, event: Event) -> tuple[MemoryId, ...]:
+async def _load_injected_memory_ids(transaction: Transaction, event: Event) -> tuple[MemoryId, ...]:
     """Return the memories injected into this exchange, as its injection event lists them."""
     recollection = event.payload["recollection"]
     if not recollection:
@@ -544,7 +548,7 @@ async def list_statements(
     return tuple(map(statement_from_row, await transaction.all(Q["stated_in_turns"], space=space, turns=said)))
 
 
-async def page_episodes(
+async def load_page_of_episodes(
     deps: MemoryDeps,
     space: SpaceId,
     *,
@@ -569,7 +573,7 @@ async def load_first_words(deps: MemoryDeps, space: SpaceId, episodes: Sequence[
     return {row["id"]: row["words"] for row in rows}
 
 
-async def list_learned(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> list[Memory]:
+async def list_memories_from_turns(deps: MemoryDeps, episode: Episode, turns: Sequence[EpisodeTurn]) -> list[Memory]:
     """List what was learned from the turns of an episode."""
     said = [turn.turn_id for turn in turns]
     rows = await deps.store.all(Q["learned_from_turns"], space=episode.space_id, session=episode.session_id, turns=said)

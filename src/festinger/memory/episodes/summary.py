@@ -58,7 +58,7 @@ TOO_SHORT = "too short"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extract:
+class EpisodeExtract:
     title: str
     summary: str
 
@@ -75,9 +75,9 @@ def is_short_conversation(turns: Sequence[EpisodeTurn]) -> bool:
     return word_count(turns) < FEWEST_WORDS
 
 
-def build_extract(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> Extract:
+def build_extract(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> EpisodeExtract:
     """Extract title and summary of a conversation; `stated` is what people stated in it."""
-    return Extract(title=extract_title(turns, stated), summary=extract_summary(turns, stated))
+    return EpisodeExtract(title=extract_title(turns, stated), summary=extract_summary(turns, stated))
 
 
 def extract_summary(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] = ()) -> str:
@@ -209,7 +209,7 @@ class EpisodeSummaryAnswer(AnswerSchema):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class EpisodeSummary:
     """A summary with its author and the lessons to learn."""
 
     title: str
@@ -221,19 +221,19 @@ class Summary:
     lessons: tuple[Lesson, ...] = ()
 
 
-def summarise_without_model(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement]) -> Summary:
+def summarize_by_extract(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement]) -> EpisodeSummary:
     """Summarize by extract, without lessons: what people stated was learned when they said it."""
     taken = build_extract(turns, stated)
-    return Summary(
+    return EpisodeSummary(
         title=taken.title, summary=taken.summary, by=BY_TRANSCRIPT if is_short_conversation(turns) else BY_EXTRACT
     )
 
 
-async def summarise_with_model(model: Model, turns: Sequence[EpisodeTurn], *, most: int) -> Summary:
+async def summarize_with_model(model: Model, turns: Sequence[EpisodeTurn], *, most: int) -> EpisodeSummary:
     """Summarize with a model. Raises the model's errors."""
     answer = await model.answer([build_summary_prompt(turns, most=most)], EpisodeSummaryAnswer)
     value = answer.value
-    return Summary(
+    return EpisodeSummary(
         title=value.title,
         summary=value.summary,
         by=answer.model,

@@ -21,15 +21,15 @@ import structlog
 from pydantic import Field
 
 from festinger.errors import BadInput, FestingerError
-from festinger.events.outbox import erase_names
+from festinger.events.outbox import erase_event_names
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.records import redact_judgements as forget_judgements
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.memory.changes import (
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     find_linked_ids,
     find_memories,
     lock_memories_in_order,
@@ -41,21 +41,21 @@ from festinger.memory.edit import edit, release
 from festinger.memory.episodes.repair import find_turns_by_words
 from festinger.memory.episodes.repair import rebuild_summary as retell_episode
 from festinger.memory.erasure.replay import replay_memory
-from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
+from festinger.memory.erasure.selector import ErasureSelector, ErasureTargets, find_erasure_targets
 from festinger.memory.jobs import FORGET_SAID, REMAKE, VACUUM
 from festinger.memory.learn.statement import Statement, fold_hash, gist_hash
 from festinger.memory.model import Memory, Status
 from festinger.records import record_json
 from festinger.store.erasure import ErasureEntry, ErasureLedger, append_entries, erase_words
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
-from festinger.store.repositories.exchanges import find_messages_with
+from festinger.store.queries import load_queries
+from festinger.store.repositories.exchanges import find_message_ids_matching
 from festinger.text.blocks import ErasurePattern, build_erasure_patterns
 from festinger.text.words import split_into_sentences
 from festinger.world.erase import erase_memory_conflicts
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 MEMORY = "memory"
 """Ledger entry: an erased memory, with the mark of its wording."""
@@ -84,10 +84,10 @@ def build_ledger_entries(
 async def write_bans(transaction: Transaction, ledger: ErasureLedger, made: Sequence[ErasureEntry]) -> None:
     """Write bans to the ledger on disk before the caller's transaction commits, then to the database."""
     await asyncio.to_thread(append_entries, ledger, made)
-    await store_bans(transaction, made)
+    await apply_ledger_entries(transaction, made)
 
 
-async def store_bans(transaction: Transaction, made: Iterable[ErasureEntry]) -> None:
+async def apply_ledger_entries(transaction: Transaction, made: Iterable[ErasureEntry]) -> None:
     """Store ledger marks in the database, in the order in which they were written."""
     for entry in made:
         query = Q["lift_ban" if entry.kind == LIFTED else "put_ban"]
@@ -101,20 +101,19 @@ def build_forgotten_check(ledger: ErasureLedger) -> IsForgotten:
         marks = [frozenset(build_ban_marks(ledger, each.fold, each.gist)) for each in statements]
         rows = await transaction.all(Q["find_bans"], space=space, marks=sorted(frozenset().union(*marks)))
         banned = {row["mark"] for row in rows}
-        anew = [own & banned for own, each in zip(marks, statements, strict=True) if is_relearn_request(each)]
+        anew = [own & banned for own, each in zip(marks, statements, strict=True) if can_lift_ban(each)]
         if lifted := frozenset().union(*anew):
             at = max(each.at for each in statements)
             made = [ErasureEntry(space=space, kind=LIFTED, id="", mark=mark, at=at) for mark in sorted(lifted)]
             await write_bans(transaction, ledger, made)
         return [
-            not own.isdisjoint(banned) and not is_relearn_request(each)
-            for own, each in zip(marks, statements, strict=True)
+            not own.isdisjoint(banned) and not can_lift_ban(each) for own, each in zip(marks, statements, strict=True)
         ]
 
     return is_forgotten
 
 
-def is_relearn_request(statement: Statement) -> bool:
+def can_lift_ban(statement: Statement) -> bool:
     """Whether a person deliberately states it, which lifts a ban."""
     return statement.origin is Origin.PERSON and statement.request.asked and not statement.request.imported
 
@@ -142,7 +141,7 @@ async def strip_forgotten_sentences(
 
 def _cut(text: str, patterns: Iterable[ErasurePattern]) -> str:
     for cut in patterns:
-        text = cut.out_of(text)
+        text = cut.erase_from(text)
     return text
 
 
@@ -154,7 +153,7 @@ Outside = Callable[[Sequence[ErasurePattern]], Awaitable[int]]
 """Cuts words from files outside the database; returns how many places held some."""
 
 
-async def null_file_cutter(_cuts: Sequence[ErasurePattern]) -> int:
+async def null_file_eraser(_cuts: Sequence[ErasurePattern]) -> int:
     return 0
 
 
@@ -174,7 +173,7 @@ class ErasureDeps:
     rooms: tuple[LetGo, ...] = ()
     citing: Mapping[str, LetGoCited] = field(default_factory=dict)
     """By the table that holds the citations."""
-    outside: Outside = null_file_cutter
+    outside: Outside = null_file_eraser
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +203,7 @@ class _ErasureDryRun(Exception):
 
 
 async def forget(
-    eraser: ErasureDeps, space: SpaceId, selector: Selector, *, reason: str, by: str, dry_run: bool = False
+    eraser: ErasureDeps, space: SpaceId, selector: ErasureSelector, *, reason: str, by: str, dry_run: bool = False
 ) -> ErasureReport:
     """Erase the selected memories and everything derived from them; with `dry_run` only report.
 
@@ -238,7 +237,7 @@ async def forget_in_transaction(
     deps, rows = eraser.deps, Counter[str]()
     await lock_world(transaction, space)
     await lock_owners(transaction, space, [None])
-    erased, remade = await _cascade(transaction, space, meant)
+    erased, remade = await _find_cascade(transaction, space, meant)
     await lock_memories_in_order(transaction, space, [*erased, *remade, *meant.sightings])
     trimmed = [each for each in meant.trimmed if each not in erased]
     cut_off = [each for memory in trimmed for each in meant.sightings[memory]]
@@ -246,12 +245,12 @@ async def forget_in_transaction(
     if not dry_run:
         await _ban_wordings(eraser, transaction, space, worded)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
-    predecessors = await erase_rows(transaction, space, sorted(erased), rows, at=deps.clock())
+    predecessors = await erase_memory_rows(transaction, space, sorted(erased), rows, at=deps.clock())
     for memory in trimmed:
         await replay_memory(deps, transaction, space, memory)
     wordings = list(build_erasure_patterns(await _find_unshared_wordings(transaction, space, worded)))
     turns = await find_turns_by_words(transaction, space, wordings)
-    messages = await find_messages_with(transaction, space, wordings)
+    messages = await find_message_ids_matching(transaction, space, wordings)
     rows += await erase_words(transaction, space, wordings)
     episodes = sorted(set(turns.values()))
     retold = [each for each in episodes if await retell_episode(deps, transaction, space, each)]
@@ -277,7 +276,7 @@ async def forget_in_transaction(
     )
 
 
-async def _cascade(
+async def _find_cascade(
     transaction: Transaction, space: SpaceId, meant: ErasureTargets
 ) -> tuple[frozenset[MemoryId], frozenset[MemoryId]]:
     """Return everything that goes with the targets, and what must be reworded."""
@@ -333,7 +332,7 @@ async def _ban_wordings(
     await write_bans(transaction, eraser.ledger, made)
 
 
-async def erase_rows(
+async def erase_memory_rows(
     transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], rows: Counter[str], *, at: Any
 ) -> list[MemoryId]:
     """Erase memories with every row that is only about them; what they replaced stays as history."""
@@ -341,7 +340,7 @@ async def erase_rows(
         return []
     ids: dict[str, Any] = {"space": space, "memories": list(memories)}
     await forget_judgements(transaction, space, memories)
-    rows["event"] += await erase_names(transaction, space, [f"memory:{each}" for each in memories])
+    rows["event"] += await erase_event_names(transaction, space, [f"memory:{each}" for each in memories])
     rows["resolution_queue"] += await erase_memory_conflicts(transaction, space, memories)
     predecessors = [row["id"] for row in await transaction.all(Q["orphan_predecessors"], **ids, at=at)]
     rows["memory_link"] += await transaction.run(Q["erase_links"], **ids)
@@ -396,12 +395,12 @@ async def reapply_ledger(transaction: Transaction, entries: Sequence[ErasureEntr
         wordings = await list_wordings(transaction, SpaceId(space), ids)
         found, rows = [each["id"] for each in wordings], Counter[str]()
         at = max(entry.at for entry in mine)
-        await erase_rows(transaction, SpaceId(space), found, rows, at=at)
+        await erase_memory_rows(transaction, SpaceId(space), found, rows, at=at)
         await erase_words(
             transaction, SpaceId(space), build_erasure_patterns(w for each in wordings for w in each["wordings"])
         )
         if await transaction.maybe(Q["space_is_there"], space=space):
-            await store_bans(transaction, mine)
+            await apply_ledger_entries(transaction, mine)
         erased += len(found)
     return erased
 
@@ -425,7 +424,7 @@ async def reword_from_sources(deps: MemoryDeps, space: SpaceId, memory: UUID, *,
         found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
         if found is None or found.status is not Status.QUARANTINED:
             return False
-        sources = await find_linked_ids(transaction, space, memory, Link.DERIVES_FROM)
+        sources = await find_linked_ids(transaction, space, memory, MemoryRelation.DERIVES_FROM)
         left = await find_memories(transaction, space, sources)
     standing = [each for each in left.values() if each.status is Status.ACTIVE]
     model = await model_for(space)

@@ -18,8 +18,8 @@ from festinger.ids import MemoryId, SpaceId
 from festinger.memory.changes import (
     Change,
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     changes_of,
     find_memories,
     lock_memories_in_order,
@@ -30,17 +30,17 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.repair import TurnExclusionResult, exclude_turns, reinstate_turns
 from festinger.memory.erasure.erase import ErasureDeps, ErasureReport, forget_in_transaction, list_wordings
 from festinger.memory.erasure.replay import REPAIRED, replay_memory
-from festinger.memory.erasure.selector import ErasureTargets, Selector, find_erasure_targets
+from festinger.memory.erasure.selector import ErasureSelector, ErasureTargets, find_erasure_targets
 from festinger.memory.jobs import REMAKE
 from festinger.memory.model import LIVE
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.blocks import build_erasure_patterns
-from festinger.world.erase import reinstate_conflicts, withdraw_memory_conflicts
+from festinger.world.erase import reopen_withdrawn_conflicts, withdraw_memory_conflicts
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ class SourceWithdrawalResult:
     """In forget mode, erases the rest in the same transaction; returns the row count."""
 
 
-TakeBack = Callable[[Transaction, SpaceId, Selector, Collection[MemoryId]], Awaitable[SourceWithdrawalResult]]
+TakeBack = Callable[[Transaction, SpaceId, ErasureSelector, Collection[MemoryId]], Awaitable[SourceWithdrawalResult]]
 """Withdraws, in the transaction, what came from the same source and from the bad memories."""
 
 
@@ -123,7 +123,7 @@ class _RepairDryRun(Exception):
 async def repair(
     eraser: ErasureDeps,
     space: SpaceId,
-    selector: Selector,
+    selector: ErasureSelector,
     *,
     by: str,
     mode: RepairMode = RepairMode.QUARANTINE,
@@ -131,12 +131,12 @@ async def repair(
     others: Mapping[str, TakeBack] | None = None,
 ) -> RepairReport:
     """Withdraw everything from a source, session, agent or origin. Raises `BadInput`."""
-    if selector.names_memories or not selector.checked().names_a_place:
+    if selector.names_memories or not selector.checked().has_provenance:
         raise BadInput("Say from where: a source, a session, an agent or an origin.")
     done = RepairReport()
     try:
         async with eraser.deps.store.transaction(patient=True) as transaction:
-            done = await _repair(
+            done = await _withdraw_by_source(
                 eraser, transaction, space, selector, by=by, mode=mode, others=others or {}, dry_run=dry_run
             )
             if dry_run:
@@ -151,11 +151,11 @@ def _to_dry_run(done: RepairReport) -> RepairReport:
     return replace(done, change=None, forgotten=forgotten, dry_run=True)
 
 
-async def _repair(
+async def _withdraw_by_source(
     eraser: ErasureDeps,
     transaction: Transaction,
     space: SpaceId,
-    selector: Selector,
+    selector: ErasureSelector,
     *,
     by: str,
     mode: RepairMode,
@@ -169,7 +169,7 @@ async def _repair(
     bad, remade = await _find_dependents(transaction, space, meant.whole)
     everybody = await _find_affected_ids(transaction, space, [*bad, *remade, *meant.sightings])
     await lock_memories_in_order(transaction, space, everybody)
-    before = await _row_images(transaction, space, everybody)
+    before = await _copy_rows(transaction, space, everybody)
     work = _MemoryRepair(deps=deps, transaction=transaction, space=space, by=by, bad=bad)
     await _undo_changes(work, everybody)
     conflicts = await withdraw_memory_conflicts(transaction, space, sorted(bad), by=by, at=deps.clock())
@@ -231,7 +231,7 @@ async def _find_affected_ids(
     return frozenset(memories) | frozenset(row["id"] for row in rows)
 
 
-async def _row_images(
+async def _copy_rows(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> dict[str, list[dict[str, Any]]]:
     """Copy the rows for undo."""
@@ -265,7 +265,7 @@ async def _undo_supersession(work: _MemoryRepair, change: Change) -> None:
             await work.run("inherit", id=old, heir=heir)
         else:
             await _rewind_state(work, change, old)
-        await work.run("erase_link", **{"from": new}, to=old, relation=Link.SUPERSEDES.value)
+        await work.run("erase_link", **{"from": new}, to=old, relation=MemoryRelation.SUPERSEDES.value)
         work.restored.add(old)
 
 
@@ -285,7 +285,7 @@ async def _undo_merge(work: _MemoryRepair, change: Change) -> None:
     """Take a merge apart; each side keeps its own sightings."""
     into, duplicate = MemoryId(UUID(change.after["into"])), MemoryId(UUID(change.after["from"]))
     await work.run("move_sightings_back", into=into, duplicate=duplicate, change=change.id)
-    await work.run("erase_link", **{"from": duplicate}, to=into, relation=Link.SAME_AS.value)
+    await work.run("erase_link", **{"from": duplicate}, to=into, relation=MemoryRelation.SAME_AS.value)
     await _rewind_state(work, change, duplicate)
     work.retold |= {into, duplicate}
     work.restored.add(duplicate)
@@ -315,7 +315,7 @@ async def _quarantine(work: _MemoryRepair, bad: Sequence[MemoryId], remade: Sequ
         await work.deps.ask(work.transaction, REMAKE, space=work.space, memory=str(memory))
 
 
-async def _exclude_turns(work: _MemoryRepair, selector: Selector) -> TurnExclusionResult:
+async def _exclude_turns(work: _MemoryRepair, selector: ErasureSelector) -> TurnExclusionResult:
     """Rebuild episode summaries without the source and what it taught."""
     rows = await list_wordings(work.transaction, work.space, sorted(work.bad))
     wordings = list(build_erasure_patterns(wording for each in rows for wording in each["wordings"]))
@@ -356,7 +356,12 @@ async def _forget(
 
 
 async def _record_change(
-    work: _MemoryRepair, done: RepairReport, before: Mapping[str, Any], *, more: Mapping[str, Any], selector: Selector
+    work: _MemoryRepair,
+    done: RepairReport,
+    before: Mapping[str, Any],
+    *,
+    more: Mapping[str, Any],
+    selector: ErasureSelector,
 ) -> RepairReport:
     """Store the original rows, so that everything can be undone as one change."""
     touched = [*done.locked, *done.restored, *done.retold, *done.remade]
@@ -370,7 +375,7 @@ async def _record_change(
             "images": before,
             "undone": [str(each) for each in work.undone],
             **more,
-            "after": await _versions(work.transaction, work.space, touched),
+            "after": await _load_state_fingerprints(work.transaction, work.space, touched),
         },
     )
     change = await write_change(work.deps, work.transaction, work.space, note)
@@ -388,7 +393,9 @@ async def _emit_repaired(work: _MemoryRepair, done: RepairReport) -> RepairRepor
     return done
 
 
-async def _versions(transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]) -> dict[str, str]:
+async def _load_state_fingerprints(
+    transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
+) -> dict[str, str]:
     """Return fingerprints that reveal whether a memory changed since."""
     found = await find_memories(transaction, space, dict.fromkeys(memories))
     return {str(id_): f"{memory.status} {memory.version} {memory.confirmation_count}" for id_, memory in found.items()}
@@ -407,14 +414,14 @@ async def undo_repair(deps: MemoryDeps, transaction: Transaction, space: SpaceId
         if rows:
             await transaction.run_many(Q[query], rows)
     await transaction.run(Q["redo_changes"], space=space, changes=change.after["undone"])
-    await reinstate_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
+    await reopen_withdrawn_conflicts(transaction, space, [UUID(each) for each in change.after["conflicts"]])
     await deps.give_back(transaction, space, change.after.get("elsewhere", {}))
 
 
 async def is_unchanged_since_repair(transaction: Transaction, space: SpaceId, change: Change) -> bool:
     """Whether nothing that a repair touched has changed since."""
     kept: Mapping[str, str] = change.after["after"]
-    return await _versions(transaction, space, [MemoryId(UUID(each)) for each in kept]) == dict(kept)
+    return await _load_state_fingerprints(transaction, space, [MemoryId(UUID(each)) for each in kept]) == dict(kept)
 
 
 def _id(change: Change, name: str) -> MemoryId:

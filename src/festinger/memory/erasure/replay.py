@@ -21,10 +21,10 @@ from festinger.memory.confidence import (
     START,
     Belief,
     CauseCounts,
-    MemoryUncountedReason,
+    SightingUncountedReason,
     Weight,
     corroborate_belief,
-    find_first_sighting,
+    find_founding_sighting,
     find_uncounted_reason,
     merge_weights,
     round_trust,
@@ -33,16 +33,16 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.statement import fold_hash, gist_hash, parse_slot, subject_key
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
-REPAIRED = MemoryUncountedReason.REPAIRED.value
+REPAIRED = SightingUncountedReason.REPAIRED.value
 FIXED = frozenset(
     {
-        MemoryUncountedReason.OWN_DERIVATION.value,
-        MemoryUncountedReason.INTERNAL.value,
-        MemoryUncountedReason.UNDONE.value,
+        SightingUncountedReason.OWN_DERIVATION.value,
+        SightingUncountedReason.INTERNAL.value,
+        SightingUncountedReason.UNDONE.value,
         REPAIRED,
     }
 )
@@ -132,7 +132,7 @@ def replay_belief(
             result = _add_merge(result, each, immutable=immutable)
             heard += [voice for voice in voices if voice.moved_by == each.id and voice.because is None]
         else:
-            result = replace(result, belief=apply_shift(result.belief, each))
+            result = replace(result, belief=apply_belief_shift(result.belief, each))
     return result
 
 
@@ -141,7 +141,7 @@ def _add_sighting(
 ) -> MemoryReplayResult:
     because = _find_uncounted_reason(voice, heard, status)
     result = replace(result, uncounted={**result.uncounted, voice.id: because})
-    if because == MemoryUncountedReason.QUARANTINED and status is not Status.QUARANTINED:
+    if because == SightingUncountedReason.QUARANTINED and status is not Status.QUARANTINED:
         return result
     result = replace(result, confirmations=result.confirmations + 1, last_confirmed=voice.at)
     if because is not None:
@@ -152,9 +152,9 @@ def _add_sighting(
 
 
 def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting], status: Status) -> str | None:
-    if voice.because in FIXED or voice.because == MemoryUncountedReason.QUARANTINED:
+    if voice.because in FIXED or voice.because == SightingUncountedReason.QUARANTINED:
         return voice.because
-    if status is Status.HELD and voice.because == MemoryUncountedReason.HELD:
+    if status is Status.HELD and voice.because == SightingUncountedReason.HELD:
         return voice.because
     today = [each for each in heard if each.cause[::2] == voice.cause[::2] and each.origin == voice.origin]
     same = sum(each.cause == voice.cause for each in heard)
@@ -172,7 +172,7 @@ def _add_merge(result: MemoryReplayResult, merged: ReplayMerge, *, immutable: bo
     )
 
 
-def apply_shift(belief: Belief, moved: BeliefShift) -> Belief:
+def apply_belief_shift(belief: Belief, moved: BeliefShift) -> Belief:
     """Apply a recorded shift to another belief, by the same difference."""
     held = belief_columns(belief)
     for name, after in moved.after.items():
@@ -192,7 +192,7 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
     """Recompute a memory from its remaining sightings; the caller has removed the others."""
     found = await lock_memory(transaction, space, memory)
     rows = await transaction.all(Q["voices_of"], space=space, memory=memory)
-    first = find_first_sighting(found.id, rows)
+    first = find_founding_sighting(found.id, rows)
     result = await _replay_sightings(deps, transaction, found, rows, first=first["id"] if first else None)
     if first is not None and first["id"] != found.id:
         await _reset_first_sighting(transaction, found, first)
@@ -218,7 +218,7 @@ async def replay_memory(deps: MemoryDeps, transaction: Transaction, space: Space
     return await lock_memory(transaction, space, memory)
 
 
-def fill_details(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def merge_sighting_details(details: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Derive subject, time and tags from the sightings in order: first value wins, tags are united."""
     kept: dict[str, Any] = {}
     for name in ("subject", "subject_key", "event_time"):
@@ -236,8 +236,8 @@ async def _refill_details(transaction: Transaction, memory: Memory, rows: Sequen
     is_edited = any(each.op is MemoryChangeOp.EDIT and each.undone_at is None for each in changes)
     if not left or is_edited or any(row["told"] is None for row in left):
         return
-    details = [row["told"] for row in left if row["because"] != MemoryUncountedReason.QUARANTINED or row is left[0]]
-    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **fill_details(details))
+    details = [row["told"] for row in left if row["because"] != SightingUncountedReason.QUARANTINED or row is left[0]]
+    await transaction.run(Q["refill"], space=memory.space_id, id=memory.id, **merge_sighting_details(details))
 
 
 async def _reset_first_sighting(transaction: Transaction, memory: Memory, first: Mapping[str, Any]) -> None:

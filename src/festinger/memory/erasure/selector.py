@@ -16,13 +16,13 @@ from festinger.errors import BadInput
 from festinger.ids import AgentId, MemoryId, Origin, SessionId, SpaceId
 from festinger.memory.learn.statement import subject_key
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Selector:
+class ErasureSelector:
     """A filter in which all given fields must match."""
 
     ids: tuple[MemoryId, ...] = ()
@@ -40,11 +40,11 @@ class Selector:
         return bool(self.ids or self.subject or self.query)
 
     @property
-    def names_a_place(self) -> bool:
+    def has_provenance(self) -> bool:
         return bool(self.source or self.session or self.agent or self.origin)
 
     @property
-    def place_and_time(self) -> dict[str, Any]:
+    def provenance_parameters(self) -> dict[str, Any]:
         """Origin and time range as query parameters."""
         return {
             "source": self.source,
@@ -55,8 +55,8 @@ class Selector:
             "until": self.until,
         }
 
-    def checked(self) -> "Selector":
-        if not (self.names_memories or self.names_a_place):
+    def checked(self) -> "ErasureSelector":
+        if not (self.names_memories or self.has_provenance):
             raise BadInput(
                 "Nothing was named that could be meant.",
                 hint="Name ids, a subject, a query, a source, a session, an agent or an origin.",
@@ -91,13 +91,13 @@ class ErasureTargets:
         return sorted(set(self.sightings) - self.whole)
 
 
-async def find_erasure_targets(transaction: Transaction, space: SpaceId, selector: Selector) -> ErasureTargets:
+async def find_erasure_targets(transaction: Transaction, space: SpaceId, selector: ErasureSelector) -> ErasureTargets:
     """Resolve a selector. A memory that nobody else said is selected as a whole."""
     selector = selector.checked()
     named = await _find_named_ids(transaction, space, selector) if selector.names_memories else None
-    if not selector.names_a_place:
+    if not selector.has_provenance:
         return ErasureTargets(whole=frozenset(named or ()), sightings={}, with_twins=True)
-    rows = await transaction.all(Q["said_there"], space=space, **selector.place_and_time)
+    rows = await transaction.all(Q["said_there"], space=space, **selector.provenance_parameters)
     chosen = [row for row in rows if named is None or row["home"] in named]
     there = Counter(row["home"] for row in chosen)
     held = sorted({row["memory_id"] for row in chosen})
@@ -112,15 +112,15 @@ async def find_erasure_targets(transaction: Transaction, space: SpaceId, selecto
     )
 
 
-async def _episodes(transaction: Transaction, space: SpaceId, selector: Selector) -> frozenset[UUID]:
+async def _episodes(transaction: Transaction, space: SpaceId, selector: ErasureSelector) -> frozenset[UUID]:
     """Return the fully selected episodes: none if an origin or a memory narrows the selection."""
     if selector.names_memories or selector.origin:
         return frozenset()
-    rows = await transaction.all(Q["episodes_there"], space=space, **selector.place_and_time)
+    rows = await transaction.all(Q["episodes_there"], space=space, **selector.provenance_parameters)
     return frozenset(row["id"] for row in rows)
 
 
-async def _find_named_ids(transaction: Transaction, space: SpaceId, selector: Selector) -> Sequence[MemoryId]:
+async def _find_named_ids(transaction: Transaction, space: SpaceId, selector: ErasureSelector) -> Sequence[MemoryId]:
     rows = await transaction.all(
         Q["named_memories"],
         space=space,
@@ -131,7 +131,7 @@ async def _find_named_ids(transaction: Transaction, space: SpaceId, selector: Se
     return [row["id"] for row in rows]
 
 
-async def find_source_messages(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
+async def find_source_message_ids(transaction: Transaction, space: SpaceId, source: str) -> tuple[str, ...]:
     """Return the messages that contain a source."""
     rows = await transaction.all(Q["messages_there"], space=space, source=source)
     return tuple(row["message"] for row in rows)

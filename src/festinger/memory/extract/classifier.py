@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
 
-from festinger.memory.extract.clauses import Clause, features_of, strip_markers
+from festinger.memory.extract.clauses import Clause, features_of, strip_clause_lead_ins
 
 WEIGHTS = "weights.tsv"
 READER = "statements.safetensors"
@@ -33,25 +33,25 @@ async def statement_probabilities(
     clauses: Sequence[Clause], message: str, *, encoder: ClauseEncoder | None
 ) -> list[float]:
     """Return how likely each clause of a message states something lasting."""
-    form = [form_logit(clause, message) for clause in clauses]
+    form = [score_clause_form(clause, message) for clause in clauses]
     if encoder is None:
         return [_share(logit) for logit in form]
-    read = await encoder.logits([encoder_text(clause, message) for clause in clauses])
+    read = await encoder.logits([build_encoder_input(clause, message) for clause in clauses])
     return [
         _share(FORM_SHARE * by_form + (1 - FORM_SHARE) * by_encoder)
         for by_form, by_encoder in zip(form, read, strict=True)
     ]
 
 
-def form_logit(clause: Clause, message: str) -> float:
-    weights = load_weights()
+def score_clause_form(clause: Clause, message: str) -> float:
+    weights = load_form_weights()
     return weights[BIAS] + sum(weights.get(feature, 0.0) for feature in features_of(clause, message))
 
 
-def encoder_text(clause: Clause, message: str) -> str:
+def build_encoder_input(clause: Clause, message: str) -> str:
     """Format a clause with its context as the encoder was trained to read it; lead-ins are context."""
     end = clause.start + len(clause.text)
-    bare = strip_markers(clause.text)
+    bare = strip_clause_lead_ins(clause.text)
     start = clause.start + max(0, clause.text.rfind(bare))
     return f"{bare} [SEP] {message[:start][-LEFT_CHARS:]} [SEP] {message[end:][:RIGHT_CHARS]}"
 
@@ -61,7 +61,7 @@ def reader_path() -> Path:
 
 
 @cache
-def load_weights() -> dict[str, float]:
+def load_form_weights() -> dict[str, float]:
     text = files("festinger.memory.extract").joinpath(WEIGHTS).read_text(encoding="utf-8")
     rows = (line.rpartition("\t") for line in text.splitlines())
     return {feature: float(weight) for feature, _, weight in rows}

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from wordfreq.numbers import digit_freq, smash_numbers
 from wordfreq.tokens import lossy_tokenize
 
-from festinger.judge.rules.slots import find_verb
+from festinger.judge.rules.slots import find_verb_index
 from festinger.judge.rules.words import read_lines
 from festinger.text.vocabulary import word_shares
 from festinger.text.words import FUNCTION_WORDS
@@ -96,7 +96,7 @@ class Clause:
     """The text before the first colon, if the clause comes after it."""
 
 
-def strip_markers(text: str) -> str:
+def strip_clause_lead_ins(text: str) -> str:
     """Strip lead-ins from a clause, unless there is nothing else; of a wish for good also the asking."""
     rest = text
     while match := _MARKER.match(rest):
@@ -178,13 +178,13 @@ def _cut(sentence: str) -> Iterator[tuple[str, int]]:
     """Yield the clauses of a sentence with their offsets."""
     start = 0
     colon = re.match(r"[^:\n]{2,60}:\s+(?=\S)", sentence)
-    if colon and is_verb_like(sentence[colon.end() :]):
+    if colon and contains_verb(sentence[colon.end() :]):
         yield _trimmed(sentence, 0, colon.end())
         start = colon.end()
     for match in _CUT.finditer(sentence, start):
         left, right = sentence[start : match.start()], sentence[match.end() :]
         is_asked = match.group().startswith(",") and right.endswith("?")
-        if stands_alone(left) and (is_asked or stands_alone(right, is_right=True)) and not _OBJECT.match(right):
+        if can_stand_alone(left) and (is_asked or can_stand_alone(right, is_right=True)) and not _OBJECT.match(right):
             yield _trimmed(sentence, start, match.start())
             start = match.end()
     yield _trimmed(sentence, start, len(sentence))
@@ -196,7 +196,7 @@ def _trimmed(sentence: str, start: int, end: int) -> tuple[str, int]:
     return bare.rstrip(" ,;(–—"), start + len(text) - len(bare)
 
 
-def stands_alone(text: str, *, is_right: bool = False) -> bool:
+def can_stand_alone(text: str, *, is_right: bool = False) -> bool:
     """Whether a piece of a sentence has its own subject and verb, or is a directive."""
     if _DIRECTIVE.match(text) or (is_right and (_asks_for(text) or (text.endswith("?") and _ASKING.match(text)))):
         return True
@@ -204,9 +204,9 @@ def stands_alone(text: str, *, is_right: bool = False) -> bool:
     if len(written) < 2:
         return False
     if is_right and written[0].islower() and not _SUBJECT.match(text):
-        verb = find_verb(written)
+        verb = find_verb_index(written)
         return verb is not None and 0 < verb <= 3
-    return is_verb_like(text)
+    return contains_verb(text)
 
 
 def _asks_for(text: str) -> bool:
@@ -214,12 +214,12 @@ def _asks_for(text: str) -> bool:
     return found is not None and found[1].casefold() not in FUNCTION_WORDS | _irregular_forms()
 
 
-def is_verb_like(text: str) -> bool:
+def contains_verb(text: str) -> bool:
     written = split_words(text)[:LONGEST_SIDE]
     return (
         _CONTRACTED.search(" ".join(written)) is not None
         or _PAST.search(" ".join(written)) is not None
-        or find_verb(written) is not None
+        or find_verb_index(written) is not None
         or any(word in _irregular_forms() for word in written[1:])
     )
 
@@ -246,11 +246,11 @@ _SUFFIXES = ("ing", "ed", "ly", "s")
 
 def features_of(clause: Clause, message: str) -> frozenset[str]:
     """Return the features of a clause within its message."""
-    shapes = ["^", *shapes_of(clause.text), "$"]
+    shapes = ["^", *to_word_shapes(clause.text), "$"]
     return frozenset(
         (
             *(f"w {shape}" for shape in shapes),
-            *_grams("b", shapes, 2),
+            *_ngram_features("b", shapes, 2),
             *_starts(shapes),
             *_context(clause),
             *_frame(clause, message),
@@ -259,7 +259,7 @@ def features_of(clause: Clause, message: str) -> frozenset[str]:
     )
 
 
-def shapes_of(text: str) -> list[str]:
+def to_word_shapes(text: str) -> list[str]:
     """Return each word as itself if it is common, else as its shape."""
     return [_shape(word, first=not at) for at, word in enumerate(split_words(text))]
 
@@ -296,7 +296,7 @@ def _common_shares() -> dict[str, float]:
     return word_shares(COMMON)
 
 
-def _grams(kind: str, shapes: Sequence[str], size: int) -> Iterator[str]:
+def _ngram_features(kind: str, shapes: Sequence[str], size: int) -> Iterator[str]:
     for at in range(len(shapes) - size + 1):
         yield f"{kind} {' '.join(shapes[at : at + size])}"
 
@@ -308,12 +308,12 @@ def _starts(shapes: Sequence[str]) -> Iterator[str]:
 
 def _context(clause: Clause) -> Iterator[str]:
     if clause.head:
-        head = shapes_of(clause.head)
+        head = to_word_shapes(clause.head)
         yield "behind a colon"
         yield from (f"h {shape}" for shape in head[:6])
     elif clause.position:
         yield "not first"
-        before = shapes_of(clause.before)
+        before = to_word_shapes(clause.before)
         yield f"before {' '.join(before[:1])}"
         yield f"before {' '.join(before[:2])}"
         yield "after a question" if clause.before.endswith("?") else "after a statement"

@@ -69,7 +69,7 @@ def may_correct(message: str) -> bool:
     """Whether a message has a clause that refers back and names a value. Cheap: most messages do not."""
     return any(
         _NOT.search(text) or _NOT_BUT.search(text) or any(map(_form, _TOKEN.findall(text)))
-        for _, text in _pointing_clauses(message)
+        for _, text in _find_correction_clauses(message)
     )
 
 
@@ -79,7 +79,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
     The first `here` of them come from the same conversation; others must share a word with the correction.
     """
     found: list[Correction] = []
-    for clause, words in _pointing_clauses(message):
+    for clause, words in _find_correction_clauses(message):
         taken = {each.corrects for each in found}
         match = next(
             (
@@ -87,7 +87,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
                 for place, statement in enumerate(earlier)
                 if place not in taken
                 and (here is None or place < here or _shares_a_word(words, statement))
-                and (text := _corrected(words, statement, is_sure=_STRONG.match(clause) is not None)) is not None
+                and (text := _apply_correction(words, statement, is_sure=_STRONG.match(clause) is not None)) is not None
             ),
             None,
         )
@@ -96,7 +96,7 @@ def find_corrections(message: str, earlier: Sequence[str], *, here: int | None =
     return found
 
 
-def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
+def _find_correction_clauses(message: str) -> Iterator[tuple[str, str]]:
     """Yield clauses that begin like a correction, with and without the marker.
 
     After one that does, the next may say what is right: `wait no, I misread it! It's the 19th`.
@@ -117,17 +117,17 @@ def _pointing_clauses(message: str) -> Iterator[tuple[str, str]]:
             yield clause.text, text
 
 
-def _corrected(text: str, statement: str, *, is_sure: bool) -> str | None:
+def _apply_correction(text: str, statement: str, *, is_sure: bool) -> str | None:
     for form in (_NOT, _NOT_BUT):
         if match := form.search(text):
-            old, new = _place_of(match["old"], statement), _value_like(match, text)
+            old, new = _find_word_span(match["old"], statement), _pick_new_value(match, text)
             return _put(statement, old, new) if old and new else None
     if not (is_sure or _BACK.match(text) or _is_fragment(text) or _shares_a_word(text, statement)):
         return None
-    return _by_form(text, statement, first=is_sure)
+    return _replace_value_by_form(text, statement, first=is_sure)
 
 
-def _value_like(match: re.Match[str], text: str) -> str | None:
+def _pick_new_value(match: re.Match[str], text: str) -> str | None:
     """The new value beside `not`: of `15 January, not 14` the number, for a number is never a month."""
     old, new = match["old"], match["new"]
     wanted = _form(old)
@@ -137,7 +137,7 @@ def _value_like(match: re.Match[str], text: str) -> str | None:
     return min(alike, key=lambda token: abs(token.start() - match.start("new"))).group() if alike else None
 
 
-def _by_form(text: str, statement: str, *, first: bool) -> str | None:
+def _replace_value_by_form(text: str, statement: str, *, first: bool) -> str | None:
     """Put the new value in place of one of the same form; None if there is no such place.
 
     After `make that` the new value comes first; otherwise the clause ends with it.
@@ -181,7 +181,7 @@ def _are_alike(one: str, other: str) -> bool:
     return SequenceMatcher(None, one.casefold(), other.casefold()).ratio() >= ALIKE
 
 
-def _place_of(word: str, statement: str) -> tuple[int, int] | None:
+def _find_word_span(word: str, statement: str) -> tuple[int, int] | None:
     tokens = list(_TOKEN.finditer(statement))
     exact = [match for match in tokens if match.group().casefold() == word.casefold()]
     near = [match for match in tokens if _form(match.group()) == "name" and _are_alike(match.group(), word)]

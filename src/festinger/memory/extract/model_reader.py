@@ -25,11 +25,11 @@ from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import SURE, LearnRequest, SourceTurn, is_supported
 from festinger.memory.model import Memory, Status, memory_from_row
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 log = structlog.get_logger(room="memory")
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 OLDER = 20
 """Older statements of an agent that news may replace, newest first."""
@@ -51,12 +51,12 @@ class TurnReading(AnswerSchema):
     wrong: list[int] = Field(max_length=20)
 
 
-async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
+async def correct_turn_with_model(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
     """Correct what was learned from a turn with the writer model; do nothing without one.
 
     Raises `Unavailable` while the model cannot be asked."""
     model = await deps.writer(scope.space)
-    if model is None or not await _may_state(deps, turn.text):
+    if model is None or not await _may_hold_statement(deps, turn.text):
         return []
     taken, older = await _notes(deps, scope, turn)
     numbered = dict(enumerate([*taken, *older], start=1))
@@ -75,7 +75,7 @@ async def read_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Le
     ]
 
 
-async def _may_state(deps: MemoryDeps, text: str) -> bool:
+async def _may_hold_statement(deps: MemoryDeps, text: str) -> bool:
     likely = await statement_probabilities(split_clauses(text), text, encoder=deps.encoder())
     return max(likely, default=0.0) >= MAY_STATE
 

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from festinger.judge.rules.slots import find_verb
-from festinger.memory.extract.classifier import ClauseEncoder, form_logit, statement_probabilities
-from festinger.memory.extract.clauses import Clause, split_clauses, split_words, strip_markers
+from festinger.judge.rules.slots import find_verb_index
+from festinger.memory.extract.classifier import ClauseEncoder, score_clause_form, statement_probabilities
+from festinger.memory.extract.clauses import Clause, split_clauses, split_words, strip_clause_lead_ins
 from festinger.memory.model import Kind
-from festinger.text.hygiene import is_heartbeat, is_question, is_transient
+from festinger.text.hygiene import is_question, is_small_talk, is_transient
 from festinger.text.secrets import MARK
 from festinger.text.words import FUNCTION_WORDS, load_words
 
@@ -125,18 +125,18 @@ class ExtractedStatement:
         return (DECISION,) if self.is_decision else ()
 
 
-async def read_statements(message: str, *, encoder: ClauseEncoder | None = None) -> list[ExtractedStatement]:
+async def extract_statements(message: str, *, encoder: ClauseEncoder | None = None) -> list[ExtractedStatement]:
     """Return what a person's message states, in order."""
     clauses = split_clauses(message)
     asked = _asked_sentences(clauses)
-    readable = [clause for clause in clauses if may_state(clause, is_asked=clause.position in asked)][:MOST_READ]
+    readable = [clause for clause in clauses if can_be_statement(clause, is_asked=clause.position in asked)][:MOST_READ]
     likely = await statement_probabilities(readable, message, encoder=encoder)
     usual = THRESHOLD if encoder else THRESHOLD_BY_FORM
     found = []
     for clause, probability in zip(readable, likely, strict=True):
         is_asked = clause.position in asked
         is_likely = is_asked or probability >= _threshold_of(clause, usual)
-        if is_likely or (encoder and probability >= NEWS and form_logit(clause, message) >= HOPELESS):
+        if is_likely or (encoder and probability >= NEWS and score_clause_form(clause, message) >= HOPELESS):
             found += [
                 replace(each, only_as_news=not is_likely) for each in _build_statements(clause, is_asked=is_asked)
             ]
@@ -146,15 +146,16 @@ async def read_statements(message: str, *, encoder: ClauseEncoder | None = None)
 def _threshold_of(clause: Clause, usual: float) -> float:
     if is_transient(clause.text):
         return SURE
-    bare = strip_markers(clause.text)
+    bare = strip_clause_lead_ins(clause.text)
     return LASTING if _RULE.match(bare) and _EVERY_TIME.search(bare) else usual
 
 
 def may_hold_statements(message: str) -> bool:
-    """Whether `read_statements` might find anything in a message. Fast, and never wrong when it says no."""
+    """Whether `extract_statements` might find anything in a message. Fast, and never wrong when it says no."""
     clauses = split_clauses(message)
     return bool(_asked_sentences(clauses)) or any(
-        may_state(clause, is_asked=False) and form_logit(clause, message) >= HOPELESS for clause in clauses
+        can_be_statement(clause, is_asked=False) and score_clause_form(clause, message) >= HOPELESS
+        for clause in clauses
     )
 
 
@@ -174,10 +175,10 @@ def is_task(text: str) -> bool:
     return orders and first[:1].isalpha() and _EVERY_TIME.search(text) is None and _OWN.match(text) is None
 
 
-def may_state(clause: Clause, *, is_asked: bool) -> bool:
+def can_be_statement(clause: Clause, *, is_asked: bool) -> bool:
     """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
-    bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
-    if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_heartbeat(bare) or is_question(bare):
+    bare = _strip_asking(clause.text) if is_asked else strip_clause_lead_ins(clause.text)
+    if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_small_talk(bare) or is_question(bare):
         return False
     return is_asked or not (MARK.decode() in bare or is_task(bare))
 
@@ -193,8 +194,8 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
     """Return the sentences that a person asked to have remembered, including those after `Remember this:`."""
     found: set[int] = set()
     for clause in clauses:
-        head = strip_markers(clause.head) if clause.head else ""
-        opened = _ASKED.match(strip_markers(clause.sentence))
+        head = strip_clause_lead_ins(clause.head) if clause.head else ""
+        opened = _ASKED.match(strip_clause_lead_ins(clause.sentence))
         asks_back = clause.sentence.endswith("?")
         if (opened and not asks_back) or (head and _ASKED.fullmatch(f"{head}:")):
             found.add(clause.position)
@@ -202,9 +203,9 @@ def _asked_sentences(clauses: Sequence[Clause]) -> set[int]:
 
 
 def _strip_asking(text: str) -> str:
-    bare = strip_markers(text)
+    bare = strip_clause_lead_ins(text)
     match = _ASKED.match(bare)
-    return strip_markers(bare[match.end() :]) if match else bare
+    return strip_clause_lead_ins(bare[match.end() :]) if match else bare
 
 
 def _topic_of(clause: Clause) -> str:
@@ -212,17 +213,17 @@ def _topic_of(clause: Clause) -> str:
     if not clause.head or not clause.sentence.startswith(clause.head):
         return ""
     between = clause.sentence[len(clause.head) :].partition(clause.text)[0]
-    topic = strip_markers(clause.head)
+    topic = strip_clause_lead_ins(clause.head)
     written = split_words(topic)
-    is_noun_phrase = 1 < len(written) <= LONGEST_SUBJECT and find_verb(written) is None and _TOPIC.search(topic)
+    is_noun_phrase = 1 < len(written) <= LONGEST_SUBJECT and find_verb_index(written) is None and _TOPIC.search(topic)
     return topic if is_noun_phrase and not between.strip(" :") else ""
 
 
 def _build_statements(clause: Clause, *, is_asked: bool) -> Iterator[ExtractedStatement]:
-    bare = _strip_asking(clause.text) if is_asked else strip_markers(clause.text)
+    bare = _strip_asking(clause.text) if is_asked else strip_clause_lead_ins(clause.text)
     bare = _TRAILER.sub("", bare).rstrip(" .!;,")
     topic = "" if is_asked else _topic_of(clause)
-    for text in split_roles(bare):
+    for text in split_role_and_employer(bare):
         if len(split_words(text)) < 2:
             continue
         resolved = f"{topic}: {text}" if topic else resolve_pronoun(text, clause)
@@ -243,7 +244,7 @@ _ROLE = re.compile(
 )
 
 
-def split_roles(text: str) -> list[str]:
+def split_role_and_employer(text: str) -> list[str]:
     """Split `I'm a data engineer at Acme` into role and employer: two facts that change separately."""
     match = _ROLE.match(text)
     if match is None or not any(word[:1].isupper() for word in match["place"].split()):
@@ -270,7 +271,7 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
         match.group().casefold(), clause.before
     )
     if noun is None:
-        context = _CONJUNCTION.sub("", strip_markers(earlier).rstrip(" ,.!(")).rstrip(" ,.!(")
+        context = _CONJUNCTION.sub("", strip_clause_lead_ins(earlier).rstrip(" ,.!(")).rstrip(" ,.!(")
         is_usable = 0 < len(context) <= LONGEST_CONTEXT and not earlier.endswith("?")
         return f"{context}{'. ' if earlier == clause.before else ', '}{text}" if is_usable else text
     word, rest = match.group().casefold(), text[match.end() :]
@@ -307,7 +308,7 @@ def _is_plural(noun: str) -> bool:
 def subject_of(sentence: str) -> str | None:
     """Return the few words before the verb of a sentence, unless they only point to something."""
     written = split_words(sentence)[:LONGEST_SUBJECT]
-    verb = find_verb(written)
+    verb = find_verb_index(written)
     if not verb or written[0].casefold() in FUNCTION_WORDS - _DETERMINERS:
         return None
     return " ".join(written[:verb])

@@ -15,17 +15,22 @@ from festinger.ids import Origin, Scope
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import supersede
 from festinger.memory.extract.corrections import Correction, find_corrections, may_correct
-from festinger.memory.extract.statements import ExtractedStatement, classify_kind, may_hold_statements, read_statements
+from festinger.memory.extract.statements import (
+    ExtractedStatement,
+    classify_kind,
+    extract_statements,
+    may_hold_statements,
+)
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest, SourceTurn
-from festinger.memory.model import Action, Memory, Status, memory_from_row
+from festinger.memory.model import LearnAction, Memory, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.repositories.exchanges import load_notes_of_sessions
 from festinger.text.overlap import remove_echoes
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 RECENT = 12
 """Statements of a session that a correction may refer to."""
@@ -51,18 +56,18 @@ def may_teach(deps: MemoryDeps, text: str) -> bool:
 async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[Learned]:
     """Learn what a turn states, in order. Raises `StoreDown`."""
     said = deps.without_blocks(turn.text)
-    statements = await read_statements(said, encoder=deps.encoder())
+    statements = await extract_statements(said, encoder=deps.encoder())
     if not statements and not may_correct(said):
         return []
-    text = await _without_notes(deps, scope, said)
+    text = await _strip_own_notes(deps, scope, said)
     if text != said:
-        statements = await read_statements(text, encoder=deps.encoder())
-    here, elsewhere = await _earlier(deps, scope, turn) if may_correct(text) else ([], [])
+        statements = await extract_statements(text, encoder=deps.encoder())
+    here, elsewhere = await _load_earlier_statements(deps, scope, turn) if may_correct(text) else ([], [])
     earlier = [*here, *elsewhere]
     corrections = find_corrections(text, [memory.content for memory in earlier], here=len(here))
     corrected = {each.clause for each in corrections}
     requests = [
-        _given(deps, scope, turn, f"{number}", statement)
+        _build_turn_request(deps, scope, turn, f"{number}", statement)
         for number, statement in enumerate(statements)
         if statement.clause not in corrected
     ]
@@ -73,7 +78,7 @@ async def learn_turn(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> list[L
     return learned
 
 
-async def _without_notes(deps: MemoryDeps, scope: Scope, text: str) -> str:
+async def _strip_own_notes(deps: MemoryDeps, scope: Scope, text: str) -> str:
     """Strip our own notes from a text from which a client removed their tags."""
     notes = (await load_notes_of_sessions(deps.store, scope.space, [scope.session]))[scope.session]
     return remove_echoes(text, notes) if notes else text
@@ -85,7 +90,7 @@ async def _learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learn
     except Replayed:
         # The turn was read before, by an earlier version of the rules.
         return None
-    return None if request.only_as_news and done.action is Action.REFUSED else done
+    return None if request.only_as_news and done.action is LearnAction.REFUSED else done
 
 
 async def _correct(
@@ -93,18 +98,23 @@ async def _correct(
 ) -> Sequence[Learned]:
     """Learn a corrected statement in place of the old one."""
     statement = ExtractedStatement(text=correction.text, clause=correction.clause, kind=classify_kind(correction.text))
-    request = _given(deps, scope, turn, f"c{number}", statement, corrects=old.id)
+    request = _build_turn_request(deps, scope, turn, f"c{number}", statement, corrects=old.id)
     done = await _learn(deps, scope, request)
     if done is None:
         return ()
     new = done.memory
-    if new is not None and new.id != old.id and new.status is Status.ACTIVE and done.action is not Action.SUPERSEDED:
+    if (
+        new is not None
+        and new.id != old.id
+        and new.status is Status.ACTIVE
+        and done.action is not LearnAction.SUPERSEDED
+    ):
         with suppress(Refused):  # one of the two changed in the meantime: keep both
             await supersede(deps, scope.space, old.id, new.id, by=SOURCE, reason="A person corrected it.")
     return (done,)
 
 
-def _given(
+def _build_turn_request(
     deps: MemoryDeps,
     scope: Scope,
     turn: PersonTurn,
@@ -129,7 +139,9 @@ def _given(
     )
 
 
-async def _earlier(deps: MemoryDeps, scope: Scope, turn: PersonTurn) -> tuple[list[Memory], list[Memory]]:
+async def _load_earlier_statements(
+    deps: MemoryDeps, scope: Scope, turn: PersonTurn
+) -> tuple[list[Memory], list[Memory]]:
     """Return earlier statements, from this conversation and from others, newest first."""
     here = await deps.store.all(
         Q["statements_of_session"], space=scope.space, session=scope.session, turn=turn.id, limit=RECENT

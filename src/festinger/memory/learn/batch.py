@@ -20,24 +20,24 @@ from festinger.memory.learn.candidates import (
     CandidateComparison,
     LearnCandidate,
     PendingMemory,
-    find_horizon,
     find_newer_candidates,
+    load_newest_seqs,
 )
 from festinger.memory.learn.compare import LITTLE_TRUST, MOST_ASKED, compare_by_rules, find_echo
 from festinger.memory.learn.decision import LearnDecision
 from festinger.memory.learn.intake import LearnRefusal
-from festinger.memory.learn.result import Learned, build_error_result, build_fact_event, build_result
+from festinger.memory.learn.result import Learned, build_error_result, build_learned_event, build_result
 from festinger.memory.learn.statement import Statement
 from festinger.memory.learn.store import preview_memory, store_memories
 from festinger.memory.learn.write import (
     add_newer_comparisons,
     decide_statement,
     find_deciding_judgement,
-    is_affected,
     is_worth_recording,
-    record_opinions,
+    may_be_affected,
+    record_pair_judgements,
     refresh_comparisons,
-    write_item,
+    write_learn_item,
 )
 from festinger.memory.model import Memory
 from festinger.memory.vectors import StatementVectors
@@ -63,7 +63,7 @@ class BatchWriter:
         self._changed: set[MemoryId] = set()
         self._accepted: list[tuple[PendingMemory, LearnDecision]] = []
 
-    def takes(self, prepared: PendingMemory) -> bool:
+    def accept_if_new(self, prepared: PendingMemory) -> bool:
         """Accept a statement if it is simply new."""
         judged, vectors = self._judged.get(prepared.ref), prepared.vectors
         if judged is None or vectors is None:
@@ -108,7 +108,7 @@ class BatchWriter:
             return item
         try:
             async with self._transaction.savepoint():
-                return await write_item(self._deps, self._transaction, self._scope, item, locked=True)
+                return await write_learn_item(self._deps, self._transaction, self._scope, item, locked=True)
         except StoreDown:
             raise
         except FestingerError as error:
@@ -129,9 +129,9 @@ class BatchWriter:
             for compared in each.compared
             if is_worth_recording(compared, decided.waits_for[:MOST_ASKED])
         ]
-        await record_opinions(deps, transaction, space, opinions)
+        await record_pair_judgements(deps, transaction, space, opinions)
         stored = [(*each, memory) for each, memory in zip(accepted, memories, strict=True)]
-        events = [build_fact_event(each, memory, decided.action) for each, decided, memory in stored]
+        events = [build_learned_event(each, memory, decided.action) for each, decided, memory in stored]
         # Nobody else knows of new memories before they are committed: there is nothing to lock.
         await deps.outbox.emit_all(transaction, events, space=space, held={each.subject for each in events})
         return {memory.id: _build_new_result(each, decided, memory) for each, decided, memory in stored}
@@ -160,19 +160,19 @@ def _build_new_result(prepared: PendingMemory, decided: LearnDecision, memory: M
     return replace(learned, pending=bool(decided.waits_for))
 
 
-async def build_batch_writer(
+async def prepare_batch_writer(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, pending: Sequence[PendingMemory]
 ) -> BatchWriter:
     """Compare with what came since these were judged, and lock what they affect. Owners are locked."""
     fit = [each for each in pending if can_write_in_batch(deps, each)]
     owners = {each.statement.owner: None for each in fit}
-    horizons = {owner: await find_horizon(transaction, scope.space, owner) for owner in owners}
+    horizons = {owner: await load_newest_seqs(transaction, scope.space, owner) for owner in owners}
     judged = {}
     for each in fit:
         came = horizons[each.statement.owner] != each.seen
         newer = await find_newer_candidates(transaction, scope.space, each) if came else []
         judged[each.ref] = add_newer_comparisons(deps, each, newer)
-    touched = [each.memory.id for many in judged.values() for each in many if is_affected(each)]
+    touched = [each.memory.id for many in judged.values() for each in many if may_be_affected(each)]
     present = await lock_existing_memories(transaction, scope.space, touched)
     return BatchWriter(deps, transaction, scope, judged=judged, present=present)
 
@@ -189,18 +189,18 @@ def can_write_in_batch(deps: MemoryDeps, prepared: PendingMemory) -> bool:
     return prepared.vectors is not None and is_trusted and not is_tied and not statement.suspicions
 
 
-async def write_together(
+async def write_batch(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, items: Sequence[PendingMemory | LearnRefusal | Learned]
 ) -> list[PendingMemory | Learned]:
     """Write in order: simply new statements together, the others separately."""
     pending = [each for each in items if isinstance(each, PendingMemory)]
     await lock_owners(transaction, scope.space, [each.statement.owner for each in pending])
-    writer = await build_batch_writer(deps, transaction, scope, pending)
+    writer = await prepare_batch_writer(deps, transaction, scope, pending)
     alone: dict[int, PendingMemory | Learned] = {}
     together: dict[MemoryId, PendingMemory | Learned] = {}
     for number, each in enumerate(items):
         statement = each if isinstance(each, PendingMemory) else None
-        if statement is not None and writer.takes(statement):
+        if statement is not None and writer.accept_if_new(statement):
             continue
         together |= await writer.write_accepted()
         written = alone[number] = await writer.write_alone(each)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from festinger.ids import AgentId, Cause, MemoryId, Scope, SpaceId
-from festinger.judge.model import Judgement, PairJudgement, SimilarityBars
+from festinger.judge.model import Judgement, PairJudgement, SimilarityThresholds
 from festinger.judge.pair_reader import NEAR_ENOUGH
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import SOURCE
@@ -20,11 +20,11 @@ from festinger.memory.learn.statement import LearnRequest, Statement, content_ov
 from festinger.memory.model import Kind, Memory, memory_from_row
 from festinger.memory.vectors import StatementVectors
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
-from festinger.store.vectors import READ_WHOLE_BELOW, VectorModel, find_nearest, find_nearest_each
+from festinger.store.queries import load_queries
+from festinger.store.vectors import READ_WHOLE_BELOW, EmbeddingModelSpec, find_nearest, find_nearest_each
 from festinger.world.write import load_concept_rows
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 OF_SLOT = 20
 """Newest rows of the same slot."""
@@ -107,8 +107,8 @@ class PendingMemory:
         return self.scope.cause(self.statement.origin, self.statement.at)
 
     @property
-    def bars(self) -> SimilarityBars:
-        return self.vectors.bars if self.vectors else SimilarityBars()
+    def bars(self) -> SimilarityThresholds:
+        return self.vectors.bars if self.vectors else SimilarityThresholds()
 
 
 async def resolve_subject_keys(
@@ -121,35 +121,35 @@ async def resolve_subject_keys(
     return [None if key is None else names.get(key, key) for key in keys]
 
 
-async def find_candidates(
+async def attach_candidates(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, pending: Sequence[PendingMemory]
 ) -> list[PendingMemory]:
     """Find candidates worth judging for many statements, with one query per group of similar ones."""
     owners = dict.fromkeys(each.statement.owner for each in pending)
-    seen = {owner: await find_horizon(transaction, space, owner) for owner in owners}
+    seen = {owner: await load_newest_seqs(transaction, space, owner) for owner in owners}
     alike: dict[tuple[Any, ...], dict[int, tuple[Statement, StatementVectors]]] = {}
     found: dict[int, list[LearnCandidate]] = {}
     for number, each in enumerate(pending):
         statement, vectors = each.statement, each.vectors
         if vectors is None:
-            found[number] = await _without_vector(deps, transaction, space, statement)
+            found[number] = await _find_without_vector(deps, transaction, space, statement)
         else:
             kind = statement.owner, statement.comparable_kinds, vectors.model, vectors.bars.check
             alike.setdefault(kind, {})[number] = statement, vectors
     for group in alike.values():
-        found |= await _with_vectors(deps, transaction, space, group)
+        found |= await _find_by_vector(deps, transaction, space, group)
     return [
-        replace(each, candidates=_without_sources(each, found.get(number, ())), seen=seen[each.statement.owner])
+        replace(each, candidates=_drop_own_sources(each, found.get(number, ())), seen=seen[each.statement.owner])
         for number, each in enumerate(pending)
     ]
 
 
-def _without_sources(pending: PendingMemory, found: Iterable[LearnCandidate]) -> tuple[LearnCandidate, ...]:
+def _drop_own_sources(pending: PendingMemory, found: Iterable[LearnCandidate]) -> tuple[LearnCandidate, ...]:
     """Drop what a statement derives from: it neither repeats nor disputes its own sources."""
     return tuple(each for each in found if each.memory.id not in pending.request.derived_from)
 
 
-async def find_horizon(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> MemoryHorizon:
+async def load_newest_seqs(transaction: Transaction, space: SpaceId, owner: AgentId | None) -> MemoryHorizon:
     """Return the newest memories visible to an owner."""
     row = await transaction.one(Q["newest_of_owners"], space=space, owner=owner)
     return row["own"], row["shared"]
@@ -160,7 +160,7 @@ async def find_newer_candidates(
 ) -> list[LearnCandidate]:
     """Find what was stored since the search; the owner is locked, so nothing more can come."""
     statement, vectors = pending.statement, pending.vectors
-    if await find_horizon(transaction, space, statement.owner) == pending.seen:
+    if await load_newest_seqs(transaction, space, statement.owner) == pending.seen:
         return []
     own, shared = pending.seen
     window: dict[str, Any] = {"space": space, "owner": statement.owner, "own": own, "shared": shared}
@@ -170,15 +170,15 @@ async def find_newer_candidates(
     else:
         marks = _marks(statement, vectors)
         rows = await find_nearest(transaction, Q["newer_scored"], vectors.compare, **window, **marks)
-    return list(_without_sources(pending, candidates_from_rows(rows)))
+    return list(_drop_own_sources(pending, candidates_from_rows(rows)))
 
 
-async def _with_vectors(
+async def _find_by_vector(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, group: Mapping[int, tuple[Statement, StatementVectors]]
 ) -> dict[int, list[LearnCandidate]]:
     """Find the candidates of statements with the same owner, kind and model."""
     statement, vectors = next(iter(group.values()))
-    whole = await _is_scanned_whole(deps, transaction, space, vectors.model)
+    whole = await _should_scan_all(deps, transaction, space, vectors.model)
     rows = await find_nearest_each(
         transaction,
         Q["candidates_of_each"].only(frozenset({"whole"} if whole else ())),
@@ -206,10 +206,10 @@ async def _with_vectors(
     return found
 
 
-async def _without_vector(
+async def _find_without_vector(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, statement: Statement
 ) -> list[LearnCandidate]:
-    ids = dict.fromkeys(await _related(deps, transaction, space, statement))
+    ids = dict.fromkeys(await _find_related_ids(deps, transaction, space, statement))
     ids |= dict.fromkeys(await _by_words(transaction, space, statement))
     return candidates_from_rows(await transaction.all(Q["unscored"], space=space, memories=list(ids))) if ids else []
 
@@ -277,7 +277,7 @@ def has_same_slot(statement: Statement, memory: Memory) -> bool:
     )
 
 
-def is_scanned_whole(own: int, *, everybody: float) -> bool:
+def should_scan_all(own: int, *, everybody: float) -> bool:
     """Whether to scan all vectors of a space instead of using the index.
 
     At 10,000 vectors the exact scan is ten times slower; the index is as exact where a space dominates the
@@ -286,7 +286,9 @@ def is_scanned_whole(own: int, *, everybody: float) -> bool:
     return own < FEW or (own < READ_WHOLE_BELOW and own * CROWD < everybody)
 
 
-async def _is_scanned_whole(deps: MemoryDeps, transaction: Transaction, space: SpaceId, model: VectorModel) -> bool:
+async def _should_scan_all(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, model: EmbeddingModelSpec
+) -> bool:
     key, now = (space, model.name), deps.stopwatch()
     known = deps.read_whole.get(key)
     if known is not None and now - known[1] < KNOWN_FOR:
@@ -294,12 +296,14 @@ async def _is_scanned_whole(deps: MemoryDeps, transaction: Transaction, space: S
     own = await transaction.value(Q["count_vectors"], space=space, model=model.name, limit=READ_WHOLE_BELOW)
     if own >= INDEXED_FROM:
         await deps.ask(transaction, INDEX, model=model.name, dims=model.dims)
-    whole = is_scanned_whole(own, everybody=await transaction.value(Q["believed_size"]))
+    whole = should_scan_all(own, everybody=await transaction.value(Q["believed_size"]))
     deps.read_whole[key] = whole, now
     return whole
 
 
-async def _related(deps: MemoryDeps, transaction: Transaction, space: SpaceId, statement: Statement) -> list[Any]:
+async def _find_related_ids(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, statement: Statement
+) -> list[Any]:
     if statement.subject_key is None:
         return []
     rows = await transaction.all(

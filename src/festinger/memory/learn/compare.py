@@ -17,13 +17,13 @@ from itertools import islice
 
 import numpy as np
 
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.errors import ProviderDown, ProviderRefused
 from festinger.ids import AgentId, MemoryId, Origin, SpaceId
 from festinger.judge.model import (
     NOTHING_KNOWN,
     WRITTEN,
-    Current,
+    CurrentSide,
     Judgement,
     JudgeStatement,
     PairFeatures,
@@ -33,7 +33,7 @@ from festinger.judge.model import (
     StatementPair,
     person_judgement,
 )
-from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH, says_much
+from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH, is_long_statement
 from festinger.judge.pair_reader import NAME as READER
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import (
@@ -46,10 +46,10 @@ from festinger.memory.learn.candidates import (
 from festinger.memory.learn.statement import LearnRequest, Statement, has_hidden_text
 from festinger.memory.model import Kind, Memory, Status, memory_from_row
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.hygiene import is_instruction
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
 MOST_JUDGED = 50
@@ -91,7 +91,7 @@ def compare_by_rules(
     """Compare by rules alone, for decisions within a transaction."""
     found = []
     for each in _filter_worth_judging(pending, candidates):
-        pair = build_pair(pending, each, same_subject=compare_subjects(pending.statement, each.memory))
+        pair = build_pair(pending, each, same_subject=has_same_subject(pending.statement, each.memory))
         found.append(_build_comparison(pending.statement, each, pair, deps.panel.by_rules(pair)))
     return found
 
@@ -105,7 +105,7 @@ def _filter_worth_reading(pending: PendingMemory, near: Sequence[LearnCandidate]
     """Find what is left of the closest few to what a person said. The words of news can be far from what they
     replace: `we switched to Flux`, and Argo is gone."""
     statement = pending.statement
-    if statement.request.origin in WRITTEN or pending.bars.check is None or says_much(statement.text):
+    if statement.request.origin in WRITTEN or pending.bars.check is None or is_long_statement(statement.text):
         return []
     scored = [each for each in pending.candidates if (each.similarity or 0.0) >= NEAR_ENOUGH]
     closest = sorted(scored, key=lambda each: -(each.similarity or 0.0))[:MOST_READ]
@@ -114,7 +114,7 @@ def _filter_worth_reading(pending: PendingMemory, near: Sequence[LearnCandidate]
         each
         for each in closest
         if each.memory.id not in known
-        and not says_much(each.memory.content)
+        and not is_long_statement(each.memory.content)
         and not are_different_episodes(statement, each.memory)
     ]
 
@@ -122,7 +122,7 @@ def _filter_worth_reading(pending: PendingMemory, near: Sequence[LearnCandidate]
 def _build_comparison(
     statement: Statement, candidate: LearnCandidate, pair: StatementPair, judgement: Judgement
 ) -> CandidateComparison:
-    final = build_correction_judgement(statement, pair) or limit_to_subject(pair, judgement)
+    final = build_correction_judgement(statement, pair) or drop_cross_subject_judgement(pair, judgement)
     return CandidateComparison(
         memory=candidate.memory, similarity=candidate.similarity, opinion=PairJudgement(pair=pair, judgement=final)
     )
@@ -160,7 +160,7 @@ def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
     )
 
 
-def compare_subjects(statement: Statement, memory: Memory) -> bool | None:
+def has_same_subject(statement: Statement, memory: Memory) -> bool | None:
     """Whether both have the same subject by name; None if one has none."""
     if statement.subject_key is None or memory.subject_key is None:
         return None
@@ -171,14 +171,14 @@ async def match_subjects(
     deps: MemoryDeps, statement: Statement, candidates: Sequence[LearnCandidate]
 ) -> Mapping[MemoryId, bool | None]:
     """Whether subjects match by name or, where names differ, by the similarity of the names."""
-    found = {each.memory.id: compare_subjects(statement, each.memory) for each in candidates}
+    found = {each.memory.id: has_same_subject(statement, each.memory) for each in candidates}
     others = [
         each.memory
         for each in candidates
         if found[each.memory.id] is False and _numbers(statement.subject_key) == _numbers(each.memory.subject_key)
     ]
     embedder = deps.embedder()
-    bar = embedder.profile.threshold(Threshold.SUBJECT) if embedder else None
+    bar = embedder.profile.threshold(ThresholdName.SUBJECT) if embedder else None
     if not others or embedder is None or bar is None or not statement.subject:
         return found
     names = list(dict.fromkeys([statement.subject, *(memory.subject or "" for memory in others)]))
@@ -197,7 +197,7 @@ def build_correction_judgement(statement: Statement, pair: StatementPair) -> Jud
     """Return the judgement of a speaker who corrects their own statement; it needs no judge."""
     if statement.request.corrects is None or statement.request.corrects != pair.old_ref:
         return None
-    return person_judgement("speaker", Relation.UPDATE, current=Current.NEW, reasoning="Its speaker corrected it.")
+    return person_judgement("speaker", Relation.UPDATE, current=CurrentSide.NEW, reasoning="Its speaker corrected it.")
 
 
 def _numbers(subject: str | None) -> list[str]:
@@ -208,7 +208,7 @@ def _numbers(subject: str | None) -> list[str]:
 _NUMBER = re.compile(r"\d+")
 
 
-def limit_to_subject(pair: StatementPair, judgement: Judgement) -> Judgement:
+def drop_cross_subject_judgement(pair: StatementPair, judgement: Judgement) -> Judgement:
     """Drop updates and contradictions across subjects, unless a person or the pair reader judged it."""
     if judgement.by_person or judgement.judge == READER:
         return judgement
@@ -251,15 +251,15 @@ def find_suspicions(request: LearnRequest, cleaned: str, without_blocks: Callabl
     return tuple(found)
 
 
-def is_spike(trust: float, compared: Sequence[CandidateComparison]) -> bool:
+def is_contradiction_spike(trust: float, compared: Sequence[CandidateComparison]) -> bool:
     """Whether a statement would overturn too much for its trust."""
     if trust >= LITTLE_TRUST:
         return False
-    against = [each for each in compared if is_against(each) and is_well_established(each.memory)]
+    against = [each for each in compared if is_update_or_contradiction(each) and is_well_established(each.memory)]
     return len(against) >= SPIKE
 
 
-def is_against(compared: CandidateComparison) -> bool:
+def is_update_or_contradiction(compared: CandidateComparison) -> bool:
     return compared.judgement.relation in (Relation.UPDATE, Relation.CONTRADICTS)
 
 

@@ -10,20 +10,27 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import cause_columns
-from festinger.memory.changes import ChangeDraft, Link, MemoryChangeOp, find_ancestors, find_linked_ids, write_change
-from festinger.memory.confidence import CauseCounts, MemoryUncountedReason, corroborate_belief, find_uncounted_reason
+from festinger.memory.changes import (
+    ChangeDraft,
+    MemoryChangeOp,
+    MemoryRelation,
+    find_ancestors,
+    find_linked_ids,
+    write_change,
+)
+from festinger.memory.confidence import CauseCounts, SightingUncountedReason, corroborate_belief, find_uncounted_reason
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
 from festinger.memory.learn.result import Learned, build_result, emit_learn_event
-from festinger.memory.model import Action, Memory, Status, belief_columns, memory_from_row
+from festinger.memory.model import LearnAction, Memory, Status, belief_columns, memory_from_row
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.conflicts import open_memory_conflict
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
-async def confirm_statement(
+async def record_confirmation(
     deps: MemoryDeps,
     transaction: Transaction,
     prepared: PendingMemory,
@@ -33,7 +40,7 @@ async def confirm_statement(
 ) -> Learned:
     """Record that a memory, which the caller holds locked, was stated again. `kept` is the stored judgement."""
     memory, suspicions = target.memory, prepared.statement.suspicions
-    because = await _check_uncounted(transaction, memory, prepared)
+    because = await _load_uncounted_reason(transaction, memory, prepared)
     sighting = await _put_sighting(deps, transaction, prepared, target, kept=kept, because=because)
     confirmed, change, conflict = memory, None, None
     if not suspicions:
@@ -41,11 +48,11 @@ async def confirm_statement(
         if because is None:
             confirmed, change = await _corroborate(deps, transaction, confirmed, prepared, sighting, kept)
         if memory.status is Status.HELD:
-            conflict = await _dispute_again(deps, transaction, memory)
+            conflict = await _count_conflict_sighting(deps, transaction, memory)
         payload = {"sighting": str(sighting), "counted": because is None, "cause_count": confirmed.cause_count}
         await emit_learn_event(deps, transaction, prepared, "fact_confirmed", confirmed, **payload)
-    action = {Status.HELD: Action.CONFLICTED, Status.QUARANTINED: Action.QUARANTINED}.get(
-        memory.status, Action.QUARANTINED if suspicions else Action.CONFIRMED
+    action = {Status.HELD: LearnAction.CONFLICTED, Status.QUARANTINED: LearnAction.QUARANTINED}.get(
+        memory.status, LearnAction.QUARANTINED if suspicions else LearnAction.CONFIRMED
     )
     learned = build_result(
         action, prepared, confirmed, compared=[target], judgement=target.judgement, reasons=suspicions
@@ -53,15 +60,15 @@ async def confirm_statement(
     return replace(learned, counted=because is None, change=change, conflict=conflict)
 
 
-async def _check_uncounted(
+async def _load_uncounted_reason(
     transaction: Transaction, memory: Memory, prepared: PendingMemory
-) -> MemoryUncountedReason | None:
+) -> SightingUncountedReason | None:
     if memory.status is Status.QUARANTINED or prepared.statement.suspicions:
-        return MemoryUncountedReason.QUARANTINED
+        return SightingUncountedReason.QUARANTINED
     if memory.status is Status.HELD:
-        return MemoryUncountedReason.HELD
+        return SightingUncountedReason.HELD
     if prepared.statement.is_internal:
-        return MemoryUncountedReason.INTERNAL
+        return SightingUncountedReason.INTERNAL
     row = await transaction.one(
         Q["counted_causes"], space=memory.space_id, memory=memory.id, **cause_columns(prepared.cause)
     )
@@ -87,7 +94,7 @@ async def _put_sighting(
     target: CandidateComparison,
     *,
     kept: UUID | None,
-    because: MemoryUncountedReason | None,
+    because: SightingUncountedReason | None,
 ) -> UUID:
     statement, request, sighting = prepared.statement, prepared.request, deps.new_uuid()
     await transaction.run(
@@ -154,10 +161,10 @@ async def _corroborate(
     return memory_from_row(row), await write_change(deps, transaction, memory.space_id, note)
 
 
-async def _dispute_again(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> UUID | None:
+async def _count_conflict_sighting(deps: MemoryDeps, transaction: Transaction, memory: Memory) -> UUID | None:
     """Count one more sighting of the conflicts of a held memory."""
     conflict = None
-    for old in await find_linked_ids(transaction, memory.space_id, memory.id, Link.CONTRADICTS):
+    for old in await find_linked_ids(transaction, memory.space_id, memory.id, MemoryRelation.CONTRADICTS):
         conflict = await open_memory_conflict(
             deps.world, transaction, memory.space_id, old=old, new=memory.id, judgement=None
         )

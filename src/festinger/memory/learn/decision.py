@@ -12,14 +12,14 @@ from enum import Enum, StrEnum, auto
 from uuid import UUID
 
 from festinger.ids import Origin
-from festinger.judge.model import ACCEPT, Current, Judgement, Relation
-from festinger.memory.model import LIVE, Action, Status
+from festinger.judge.model import ACCEPT, CurrentSide, Judgement, Relation
+from festinger.memory.model import LIVE, LearnAction, Status
 
 LOW_TRUST = 0.6
 """A person's contradiction replaces memories whose trust is at most that of a model."""
 
 
-class OnContradiction(StrEnum):
+class ContradictionPolicy(StrEnum):
     QUEUE = "queue"
     NEWEST_WINS = "newest_wins"
 
@@ -31,7 +31,7 @@ class LearnLimits:
     accept: float = ACCEPT
     supersede_confidence: float = 0.8
     supersede_trust_margin: float = 0.15
-    on_contradiction: OnContradiction = OnContradiction.QUEUE
+    on_contradiction: ContradictionPolicy = ContradictionPolicy.QUEUE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class JudgedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnDecision:
-    action: Action
+    action: LearnAction
     confirms: UUID | None = None
     """The memory that gets a sighting instead of a new row."""
     supersedes: tuple[UUID, ...] = ()
@@ -67,7 +67,7 @@ class LearnDecision:
         return not any(operations)
 
 
-class _Group(Enum):
+class _CandidateRole(Enum):
     """What a candidate is to the new statement."""
 
     SAME = auto()
@@ -82,38 +82,38 @@ def decide(
     candidates: Sequence[JudgedCandidate], limits: LearnLimits, *, trust: float, origin: Origin
 ) -> LearnDecision:
     """Decide about a statement of this trust and origin. The order of the candidates does not matter."""
-    groups: dict[_Group | None, list[JudgedCandidate]] = defaultdict(list)
+    groups: dict[_CandidateRole | None, list[JudgedCandidate]] = defaultdict(list)
     for each in sorted(candidates, key=_sort_key):
         groups[_find_group(each, limits, trust=trust, origin=origin)].append(each)
-    same, opposed, replaced, replacing, refined, open_ = (groups[group] for group in _Group)
+    same, opposed, replaced, replacing, refined, open_ = (groups[group] for group in _CandidateRole)
     refines, waits_for = _ids(refined), _ids(open_)
     if same:
         return _decide_same(same[0])
     if opposed:
         why = opposed[0].judgement.reasoning
-        return LearnDecision(action=Action.CONFLICTED, conflicts=_ids(opposed), waits_for=waits_for, why=why)
+        return LearnDecision(action=LearnAction.CONFLICTED, conflicts=_ids(opposed), waits_for=waits_for, why=why)
     if replaced:
         why = replaced[0].judgement.reasoning
         return LearnDecision(
-            action=Action.SUPERSEDED, supersedes=_ids(replaced), refines=refines, waits_for=waits_for, why=why
+            action=LearnAction.SUPERSEDED, supersedes=_ids(replaced), refines=refines, waits_for=waits_for, why=why
         )
     if replacing:
         newest = replacing[0]
-        return LearnDecision(action=Action.STORED, superseded_by=newest.id, why=newest.judgement.reasoning)
+        return LearnDecision(action=LearnAction.STORED, superseded_by=newest.id, why=newest.judgement.reasoning)
     if open_:
         why = open_[0].judgement.reasoning
-        return LearnDecision(action=Action.PENDING, refines=refines, waits_for=waits_for, why=why)
+        return LearnDecision(action=LearnAction.PENDING, refines=refines, waits_for=waits_for, why=why)
     if refined:
-        return LearnDecision(action=Action.REFINED, refines=refines, why=refined[0].judgement.reasoning)
-    return LearnDecision(action=Action.STORED, why="nothing like it is known")
+        return LearnDecision(action=LearnAction.REFINED, refines=refines, why=refined[0].judgement.reasoning)
+    return LearnDecision(action=LearnAction.STORED, why="nothing like it is known")
 
 
 def _decide_same(duplicate: JudgedCandidate) -> LearnDecision:
     action = {
-        Status.ACTIVE: Action.CONFIRMED,
+        Status.ACTIVE: LearnAction.CONFIRMED,
         # Repeating a held memory adds to its conflict; repeating a quarantined one releases nothing.
-        Status.HELD: Action.CONFLICTED,
-        Status.QUARANTINED: Action.QUARANTINED,
+        Status.HELD: LearnAction.CONFLICTED,
+        Status.QUARANTINED: LearnAction.QUARANTINED,
     }[duplicate.status]
     return LearnDecision(action=action, confirms=duplicate.id, why=duplicate.judgement.reasoning)
 
@@ -124,28 +124,30 @@ def _sort_key(candidate: JudgedCandidate) -> tuple[int, float, float, UUID]:
     return rank, -candidate.judgement.confidence, -(candidate.similarity or 0.0), candidate.id
 
 
-def _find_group(candidate: JudgedCandidate, limits: LearnLimits, *, trust: float, origin: Origin) -> _Group | None:
+def _find_group(
+    candidate: JudgedCandidate, limits: LearnLimits, *, trust: float, origin: Origin
+) -> _CandidateRole | None:
     judgement = candidate.judgement
     if not judgement.final or judgement.relation is Relation.UNSURE:
         # Nothing waits for a quarantined memory.
-        return _Group.OPEN if candidate.status is Status.ACTIVE else None
+        return _CandidateRole.OPEN if candidate.status is Status.ACTIVE else None
     if judgement.relation is Relation.SAME:
-        return _Group.SAME if judgement.confidence >= limits.accept else _Group.OPEN
+        return _CandidateRole.SAME if judgement.confidence >= limits.accept else _CandidateRole.OPEN
     if candidate.status is not Status.ACTIVE or judgement.relation is Relation.UNRELATED:
         return None
     if judgement.relation is Relation.REFINES:
-        return _Group.REFINED
+        return _CandidateRole.REFINED
     if not _may_replace(candidate, limits, trust=trust):
-        return _Group.OPPOSED
+        return _CandidateRole.OPPOSED
     if judgement.relation is Relation.UPDATE:
-        if judgement.current is Current.BOTH or judgement.confidence < limits.supersede_confidence:
-            return _Group.OPPOSED
-        return _Group.REPLACED if judgement.current is Current.NEW else _Group.REPLACING
-    return _Group.REPLACED if _is_decided_for_new(candidate, limits, origin=origin) else _Group.OPPOSED
+        if judgement.current is CurrentSide.BOTH or judgement.confidence < limits.supersede_confidence:
+            return _CandidateRole.OPPOSED
+        return _CandidateRole.REPLACED if judgement.current is CurrentSide.NEW else _CandidateRole.REPLACING
+    return _CandidateRole.REPLACED if _is_decided_for_new(candidate, limits, origin=origin) else _CandidateRole.OPPOSED
 
 
 def _may_replace(candidate: JudgedCandidate, limits: LearnLimits, *, trust: float) -> bool:
-    if candidate.judgement.current is Current.OLD:
+    if candidate.judgement.current is CurrentSide.OLD:
         return True
     # Tolerance: 1.0 - 0.15 and 0.85 are not the same float.
     is_trusted = trust >= candidate.trust - limits.supersede_trust_margin - 1e-9
@@ -156,7 +158,7 @@ def _is_decided_for_new(candidate: JudgedCandidate, limits: LearnLimits, *, orig
     """Whether a plain contradiction is decided for the new statement without asking."""
     if candidate.immutable:
         return False
-    if limits.on_contradiction is OnContradiction.NEWEST_WINS:
+    if limits.on_contradiction is ContradictionPolicy.NEWEST_WINS:
         return True
     is_sure = candidate.judgement.confidence >= limits.accept
     return is_sure and origin is Origin.PERSON and candidate.trust <= LOW_TRUST

@@ -24,18 +24,18 @@ from festinger.memory.learn.statement import (
     LearnRequest,
     Statement,
     build_statement,
+    clean_input_text,
     find_refusal_reason,
-    redact_input,
-    validate_request,
+    normalize_learn_request,
 )
-from festinger.memory.model import Action, Memory
+from festinger.memory.model import LearnAction, Memory
 from festinger.observability.metrics import MEMORY_REFUSED
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.overlap import remove_copies
 from festinger.text.secrets import MARK, RedactionResult
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 ONLY_SECRETS = "secret"
 EMPTY = "empty"
@@ -65,9 +65,9 @@ async def parse_learn_request(
     `shown` are shingles of what was surfaced in the session: a client may have stripped our tags.
     """
     terms = deps.terms(scope.space)
-    request = validate_request(request, redact=terms.redact)
+    request = normalize_learn_request(request, redact=terms.redact)
     deps.step("checked")
-    clean = strip_surfaced_sentences(redact_input(request.text, deps.without_blocks, redact=terms.redact), shown)
+    clean = strip_surfaced_sentences(clean_input_text(request.text, deps.without_blocks, redact=terms.redact), shown)
     deps.step("cleaned")
     if (refusal := find_refusal(request, clean)) is not None:
         return refusal
@@ -145,10 +145,10 @@ async def record_refusal(deps: MemoryDeps, transaction: Transaction, scope: Scop
     reasons = (refusal.reason,)
     return Learned(
         memory=None,
-        action=Action.REFUSED,
+        action=LearnAction.REFUSED,
         reasons=reasons,
         redactions=redacted.kinds,
-        said=describe_action(Action.REFUSED, reasons=reasons),
+        said=describe_action(LearnAction.REFUSED, reasons=reasons),
         refusal=id_,
     )
 

@@ -18,10 +18,10 @@ from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
 from festinger.ids import MemoryId, Origin, Scope
 from festinger.memory.changes import find_memories
-from festinger.memory.deps import MemoryDeps, refresh_statistics
-from festinger.memory.late_judgements import attach_settle, judge_pairs
-from festinger.memory.learn.batch import write_together
-from festinger.memory.learn.candidates import PendingMemory, find_candidates, resolve_subject_keys
+from festinger.memory.deps import MemoryDeps, analyze_if_underestimated
+from festinger.memory.late_judgements import attach_settle_callback, judge_pending_pairs
+from festinger.memory.learn.batch import write_batch
+from festinger.memory.learn.candidates import PendingMemory, attach_candidates, resolve_subject_keys
 from festinger.memory.learn.compare import REPEATERS, compare, find_duplicates
 from festinger.memory.learn.intake import (
     FORGOTTEN,
@@ -32,7 +32,7 @@ from festinger.memory.learn.intake import (
 )
 from festinger.memory.learn.result import Learned, build_error_result
 from festinger.memory.learn.statement import LearnRequest, Statement
-from festinger.memory.learn.write import write_item
+from festinger.memory.learn.write import write_learn_item
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.connection import cancel_tasks
@@ -70,7 +70,7 @@ async def learn_many(
     if len(requests) > MOST_ITEMS:
         raise TooLarge(f"A batch has at most {MOST_ITEMS:,} items; this one has {len(requests):,}.")
     done: list[Learned] = []
-    report = _Reporter(progress, deps.stopwatch, total=len(requests))
+    report = _ProgressReporter(progress, deps.stopwatch, total=len(requests))
     for start in range(0, len(requests), BATCH):
         batch = requests[start : start + BATCH]
         learned = _learn_batch(deps, scope, batch)
@@ -89,7 +89,7 @@ async def _catch_error(one: Awaitable[Sequence[L]]) -> Sequence[L | Learned]:
         return [build_error_result(error)]
 
 
-class _Reporter:
+class _ProgressReporter:
     """Reports progress at most twice a second and at the end."""
 
     def __init__(self, progress: Progress | None, stopwatch: Stopwatch, *, total: int) -> None:
@@ -112,7 +112,7 @@ async def _learn_batch(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnR
         ready = await _prepare(deps, scope, items)  # (7) to (9)
         # A statement comes back unwritten if what it repeats has changed since.
         items = await _write(deps, scope, ready)  # (10) to (12)
-    return [await attach_settle(deps, scope, each) for each in items if isinstance(each, Learned)]
+    return [await attach_settle_callback(deps, scope, each) for each in items if isinstance(each, Learned)]
 
 
 async def _classify_requests(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Item]:
@@ -129,7 +129,7 @@ async def _classify_requests(deps: MemoryDeps, scope: Scope, requests: Sequence[
         items: list[Item] = [next(pending) if isinstance(each, Statement) else each for each in parsed]
         if len(items) == 1 and not _needs_vectors(items[0]):
             # An error here rolls everything back, as it does when a single statement is written later.
-            items = [await write_item(deps, transaction, scope, items[0])]
+            items = [await write_learn_item(deps, transaction, scope, items[0])]
     return items
 
 
@@ -214,7 +214,7 @@ async def _prepare(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> lis
     vectors = await embed_texts(deps, texts)
     new = [replace(each, vectors=vector) for each, vector in zip(new, vectors, strict=True)]
     deps.step("embedded")
-    await refresh_statistics(deps.store, deps.sizing, more=len(new))
+    await analyze_if_underestimated(deps.store, deps.sizing, more=len(new))
     compared = iter(await _search_and_compare(deps, scope, new))
     deps.step("judged")
     return [next(compared) if _needs_vectors(each) else each for each in items]
@@ -226,7 +226,7 @@ async def _search_and_compare(deps: MemoryDeps, scope: Scope, pending: Sequence[
     async def search(part: Sequence[PendingMemory]) -> list[PendingMemory]:
         # Planning for the statements at hand would take as long as the search, with the same plan.
         async with deps.store.transaction(plan=PlanMode.KEPT) as transaction:
-            return await find_candidates(deps, transaction, scope.space, part)
+            return await attach_candidates(deps, transaction, scope.space, part)
 
     compared: list[PendingMemory] = []
     coming = asyncio.ensure_future(search(pending[:SEARCHED]))
@@ -248,9 +248,9 @@ async def _write(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[
         try:
             async with deps.store.transaction() as transaction:
                 if len(items) == 1:
-                    written = [await write_item(deps, transaction, scope, items[0])]
+                    written = [await write_learn_item(deps, transaction, scope, items[0])]
                 else:
-                    written = await write_together(deps, transaction, scope, items)
+                    written = await write_batch(deps, transaction, scope, items)
             deps.step("committed")
             return written
         except StoreDown as error:
@@ -267,7 +267,7 @@ async def _wait_for_judgement(deps: MemoryDeps, scope: Scope, learned: Learned, 
         return learned
     try:
         async with asyncio.timeout(seconds):
-            await judge_pairs(deps, scope.space, learned.memory.id)
+            await judge_pending_pairs(deps, scope.space, learned.memory.id)
     except TimeoutError:
         return learned
     return await learned.settled(0.0)

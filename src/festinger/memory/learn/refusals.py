@@ -18,9 +18,9 @@ from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import LearnRequest
 from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.records import record_json, row_mapper
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 LOOKED_AT = 200
 """Recent unrequested statements used to check whether too much is refused."""
@@ -43,7 +43,7 @@ class Refusal:
         return record_json(self, agent_id="agent", session_id="session", learnt_id="learnt")
 
 
-async def page_refusals(
+async def load_page_of_refusals(
     deps: MemoryDeps,
     space: SpaceId,
     *,

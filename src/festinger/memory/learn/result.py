@@ -11,24 +11,24 @@ from uuid import UUID
 from festinger.errors import FestingerError, Refused
 from festinger.events.catalogue import NewEvent
 from festinger.ids import MemoryId
-from festinger.judge.model import Current, Guard, Judgement, Relation
+from festinger.judge.model import CurrentSide, GuardKind, Judgement, Relation
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import CandidateComparison, PendingMemory
-from festinger.memory.model import Action, Memory
+from festinger.memory.model import LearnAction, Memory
 from festinger.memory.vectors import EMBEDDER
 from festinger.records import record_json
 from festinger.store.pool import Transaction
 
 HTTP = {
-    Action.STORED: 201,
-    Action.CONFIRMED: 200,
-    Action.ECHOED: 200,
-    Action.REFINED: 201,
-    Action.SUPERSEDED: 201,
-    Action.CONFLICTED: 202,
-    Action.PENDING: 202,
-    Action.QUARANTINED: 201,
-    Action.REFUSED: 422,
+    LearnAction.STORED: 201,
+    LearnAction.CONFIRMED: 200,
+    LearnAction.ECHOED: 200,
+    LearnAction.REFINED: 201,
+    LearnAction.SUPERSEDED: 201,
+    LearnAction.CONFLICTED: 202,
+    LearnAction.PENDING: 202,
+    LearnAction.QUARANTINED: 201,
+    LearnAction.REFUSED: 422,
 }
 """HTTP status of each action."""
 
@@ -55,7 +55,7 @@ class Learned:
     """The result of learning: the memory, the action, and why."""
 
     memory: Memory | None
-    action: Action
+    action: LearnAction
     matched: tuple[LearnMatch, ...] = ()
     superseded: tuple[MemoryId, ...] = ()
     judgement: Judgement | None = None
@@ -109,11 +109,11 @@ def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
     stored = kept["judgement"]
     judgement = stored and Judgement(
         relation=Relation(stored["relation"]),
-        current=Current(stored["current"]),
+        current=CurrentSide(stored["current"]),
         confidence=stored["confidence"],
         judge=stored["judge"],
         reasoning=stored["reasoning"],
-        guards=tuple(map(Guard, stored["guards"])),
+        guards=tuple(map(GuardKind, stored["guards"])),
     )
     matched = [
         LearnMatch(**each | {"id": UUID(each["id"]), "relation": Relation(each["relation"])})
@@ -121,7 +121,7 @@ def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
     ]
     return Learned(
         memory=memory,
-        action=Action(kept["action"]),
+        action=LearnAction(kept["action"]),
         matched=tuple(matched),
         superseded=tuple(MemoryId(UUID(each)) for each in kept["superseded"]),
         judgement=judgement or None,
@@ -141,32 +141,32 @@ def _id(text: str | None) -> UUID | None:
 
 
 SENTENCES = {
-    Action.STORED: "I keep this.",
-    Action.CONFIRMED: "I knew that already; I note that it was said again.",
-    Action.ECHOED: "This repeats what I brought to mind myself, so it adds nothing.",
-    Action.REFINED: "I keep this beside what it adds to.",
-    Action.SUPERSEDED: "I keep this in place of what it replaces.",
-    Action.CONFLICTED: "This cannot stand beside what I hold; it waits for a decision.",
-    Action.PENDING: "I keep this; whether it changes something else is not decided yet.",
-    Action.QUARANTINED: "I locked this away until a person has looked at it.",
-    Action.REFUSED: "I did not keep this.",
+    LearnAction.STORED: "I keep this.",
+    LearnAction.CONFIRMED: "I knew that already; I note that it was said again.",
+    LearnAction.ECHOED: "This repeats what I brought to mind myself, so it adds nothing.",
+    LearnAction.REFINED: "I keep this beside what it adds to.",
+    LearnAction.SUPERSEDED: "I keep this in place of what it replaces.",
+    LearnAction.CONFLICTED: "This cannot stand beside what I hold; it waits for a decision.",
+    LearnAction.PENDING: "I keep this; whether it changes something else is not decided yet.",
+    LearnAction.QUARANTINED: "I locked this away until a person has looked at it.",
+    LearnAction.REFUSED: "I did not keep this.",
 }
 
 
-def describe_action(action: Action, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
+def describe_action(action: LearnAction, *, superseded: int = 0, reasons: tuple[str, ...] = ()) -> str:
     """Describe the action for a person."""
-    if action is Action.STORED and superseded < 0:
+    if action is LearnAction.STORED and superseded < 0:
         return "I keep this as history: what I hold is newer."
-    if action is Action.SUPERSEDED and superseded > 1:
+    if action is LearnAction.SUPERSEDED and superseded > 1:
         return f"I keep this in place of {superseded} others."
-    if reasons and action in (Action.REFUSED, Action.QUARANTINED):
+    if reasons and action in (LearnAction.REFUSED, LearnAction.QUARANTINED):
         return f"{SENTENCES[action][:-1]} ({', '.join(reason.replace('_', ' ') for reason in reasons)})."
     return SENTENCES[action]
 
 
 def build_error_result(error: FestingerError) -> Learned:
     """Build the result of an item that could not be learned."""
-    return Learned(memory=None, action=Action.REFUSED, reasons=(error.name,), said=error.message, error=error)
+    return Learned(memory=None, action=LearnAction.REFUSED, reasons=(error.name,), said=error.message, error=error)
 
 
 def build_refused_error(learned: Learned) -> Refused:
@@ -183,7 +183,7 @@ LEARNED = "fact_learned"
 
 
 def build_result(
-    action: Action,
+    action: LearnAction,
     prepared: PendingMemory,
     memory: Memory | None,
     *,
@@ -231,7 +231,7 @@ async def emit_learn_event(
     )
 
 
-def build_fact_event(prepared: PendingMemory, memory: Memory, action: Action) -> NewEvent:
+def build_learned_event(prepared: PendingMemory, memory: Memory, action: LearnAction) -> NewEvent:
     """Build the event about a new memory."""
     return NewEvent(
         name=LEARNED,

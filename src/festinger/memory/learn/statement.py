@@ -25,7 +25,7 @@ from festinger.ids import AgentId, MemoryId, Origin
 from festinger.judge.model import JudgeStatement, Slot
 from festinger.judge.rules.parse import parse_statement
 from festinger.memory.model import INTERNAL, Kind, SourceTag, comparable_kinds, parse_kind
-from festinger.text.hygiene import is_heartbeat, is_question, is_transient, strip_lead_in
+from festinger.text.hygiene import is_question, is_small_talk, is_transient, strip_lead_in
 from festinger.text.normalize import HIDDEN, UNSEEN, fold
 from festinger.text.overlap import MOSTLY, shingle_overlap
 from festinger.text.secrets import Redact, RedactionResult, redact
@@ -188,7 +188,7 @@ class Statement:
         )
 
 
-def validate_request(request: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
+def normalize_learn_request(request: LearnRequest, *, redact: Redact = redact) -> LearnRequest:
     """Normalize a request. Raises `BadInput` or `TooLarge` with a hint."""
     if not isinstance(request.text, str):
         raise BadInput("A memory is text.", hint="Give one sentence as text.")
@@ -243,7 +243,7 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return plain
 
 
-def redact_input(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> RedactionResult:
+def clean_input_text(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> RedactionResult:
     """Remove injected blocks, hidden characters, secrets and whatever else `redact` removes."""
     own = without_blocks(text)
     seen = own.translate(UNSEEN) if has_hidden_text(own) else own
@@ -313,7 +313,7 @@ class LearnRefusalReason(StrEnum):
 
 def find_refusal_reason(text: str, *, prompts: frozenset[tuple[str, ...]] = frozenset()) -> LearnRefusalReason | None:
     """Why a statement is not worth keeping; None if it is. `prompts` are shingles of the system prompts."""
-    if is_heartbeat(text):
+    if is_small_talk(text):
         return LearnRefusalReason.HEARTBEAT
     if len(text) < SHORTEST or len(content_words(text)) < FEWEST_WORDS:
         return LearnRefusalReason.TOO_SHORT

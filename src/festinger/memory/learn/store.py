@@ -9,19 +9,19 @@ from datetime import UTC
 from typing import Any
 
 from festinger.ids import Origin
-from festinger.memory.changes import Link, add_links
+from festinger.memory.changes import MemoryRelation, add_links
 from festinger.memory.confidence import FRESH, IMMUTABLE
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.jobs import EMBED
 from festinger.memory.learn.candidates import PendingMemory
-from festinger.memory.learn.supersede import supersession_time
+from festinger.memory.learn.supersede import replaced_validity_end
 from festinger.memory.model import Memory, SourceTag, Status, memory_from_row
 from festinger.memory.vectors import vector_columns
 from festinger.records import row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 TAGS = {
     Origin.TOOL: SourceTag.TOOL,
@@ -52,7 +52,7 @@ async def store_memory(
         transaction,
         scope.space,
         memory.id,
-        Link.DERIVES_FROM,
+        MemoryRelation.DERIVES_FROM,
         to=[*request.derived_from, *(turn.id for turn in request.turns)],
         at=statement.at,
     )
@@ -141,7 +141,7 @@ def _columns(
         "superseded_by": superseded_by.id if superseded_by else None,
         "superseded_at": statement.at if superseded_by else None,
         "valid_from": request.valid_from,
-        "valid_to": supersession_time(superseded_by, statement.at) if superseded_by else None,
+        "valid_to": replaced_validity_end(superseded_by, statement.at) if superseded_by else None,
         "immutable": request.immutable,
         "counted": counted,
         "uncounted": None if counted else status.value,

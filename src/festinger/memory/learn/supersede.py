@@ -17,8 +17,8 @@ from festinger.memory.changes import (
     LONGEST_CHAIN,
     ChangeDraft,
     Columns,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     add_links,
     diff_state,
     update_state,
@@ -30,12 +30,12 @@ from festinger.memory.jobs import EMBED
 from festinger.memory.model import Memory, Status, belief_columns, memory_from_row
 from festinger.observability.metrics import MEMORY_SUPERSEDED
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 
-def supersession_time(new: Memory, now: datetime) -> datetime:
+def replaced_validity_end(new: Memory, now: datetime) -> datetime:
     """The time until which what it replaces was valid."""
     return new.valid_from or new.event_time or now
 
@@ -57,7 +57,7 @@ async def supersede_all(
     `earlier` is the former state of the new one, if it only now becomes active.
     """
     now, space = deps.clock(), new.space_id
-    until = supersession_time(new, now)
+    until = replaced_validity_end(new, now)
     states: dict[MemoryId, tuple[Columns, Columns]] = {}
     fresh = await update_state(transaction, new, at=now, valid_from=until) if new.valid_from is None else new
     states[new.id] = diff_state(earlier or new, fresh, also=("status",))
@@ -86,7 +86,7 @@ async def supersede_all(
     )
     change = await write_change(deps, transaction, space, note)
     ids = [old.id for old in olds]
-    await add_links(transaction, space, new.id, Link.SUPERSEDES, to=ids, at=now, judgements=judgements)
+    await add_links(transaction, space, new.id, MemoryRelation.SUPERSEDES, to=ids, at=now, judgements=judgements)
     for each in sorted(ids):
         await _emit_superseded(
             deps, transaction, space, old=each, new=new.id, change=change, judgements=judgements or {}
@@ -122,7 +122,7 @@ async def _emit_superseded(
     )
 
 
-async def record_stale_arrival(
+async def record_superseded_on_arrival(
     deps: MemoryDeps, transaction: Transaction, old: Memory, *, by_memory: MemoryId, by: str, reason: str
 ) -> UUID:
     """Record that a statement was already history when it was learned."""
@@ -136,7 +136,7 @@ async def record_stale_arrival(
         more={"new": str(by_memory), "old": [str(old.id)]},
     )
     change = await write_change(deps, transaction, old.space_id, note)
-    await add_links(transaction, old.space_id, by_memory, Link.SUPERSEDES, to=[old.id], at=deps.clock())
+    await add_links(transaction, old.space_id, by_memory, MemoryRelation.SUPERSEDES, to=[old.id], at=deps.clock())
     await _emit_superseded(deps, transaction, old.space_id, old=old.id, new=by_memory, change=change, judgements={})
     return change
 
@@ -154,7 +154,7 @@ async def check_no_cycle(transaction: Transaction, space: SpaceId, *, old: Memor
         raise Refused("A memory cannot replace what has replaced it.", old=str(old.id), new=str(new.id))
 
 
-def choose_survivor(one: Memory, other: Memory) -> tuple[Memory, Memory]:
+def order_survivor_first(one: Memory, other: Memory) -> tuple[Memory, Memory]:
     """Order two duplicates into survivor and other: immutable, then more trusted, more causes, older."""
     return (one, other) if _rank(one) <= _rank(other) else (other, one)
 
@@ -198,7 +198,7 @@ async def merge_into(
         transaction,
         space,
         goes.id,
-        Link.SAME_AS,
+        MemoryRelation.SAME_AS,
         to=[stays.id],
         at=now,
         judgements={stays.id: judgement} if judgement else None,

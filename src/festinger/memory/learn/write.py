@@ -26,8 +26,8 @@ from festinger.ids import MemoryId, Origin, Scope, SpaceId
 from festinger.judge.model import Judgement, PairJudgement, Relation
 from festinger.memory.changes import (
     ChangeDraft,
-    Link,
     MemoryChangeOp,
+    MemoryRelation,
     add_links,
     lock_existing_memories,
     lock_memory,
@@ -45,18 +45,18 @@ from festinger.memory.learn.compare import (
     find_duplicates,
     find_echo,
     is_burst,
-    is_spike,
+    is_contradiction_spike,
 )
-from festinger.memory.learn.confirm import confirm_statement
+from festinger.memory.learn.confirm import record_confirmation
 from festinger.memory.learn.decision import LearnDecision, decide
 from festinger.memory.learn.intake import LearnRefusal, record_refusal, run_idempotent
-from festinger.memory.learn.result import Learned, build_fact_event, build_result, emit_learn_event
+from festinger.memory.learn.result import Learned, build_learned_event, build_result, emit_learn_event
 from festinger.memory.learn.store import store_memory
-from festinger.memory.learn.supersede import record_stale_arrival, supersede_all
-from festinger.memory.model import Action, Memory, Status
+from festinger.memory.learn.supersede import record_superseded_on_arrival, supersede_all
+from festinger.memory.model import LearnAction, Memory, Status
 from festinger.observability.metrics import MEMORY_JUDGED
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.conflicts import DELIBERATE, open_memory_conflict
 
 Judgements = Mapping[MemoryId, UUID]
@@ -67,7 +67,7 @@ Judgements = Mapping[MemoryId, UUID]
 class DecisionResult:
     """What carrying out a decision did."""
 
-    action: Action
+    action: LearnAction
     memory: Memory
     change: UUID | None = None
     conflict: UUID | None = None
@@ -92,7 +92,7 @@ async def apply_decision(
     done = DecisionResult(action=decided.action, memory=memory, judgement=deciding)
     if decided.superseded_by and earlier is None:
         by_memory = MemoryId(decided.superseded_by)
-        change = await record_stale_arrival(
+        change = await record_superseded_on_arrival(
             deps, transaction, memory, by_memory=by_memory, by=prepared.who, reason=decided.why
         )
         return replace(done, change=change)
@@ -116,7 +116,13 @@ async def apply_decision(
         done = replace(done, memory=fresh, superseded=tuple(old.id for old in olds), change=change)
     refined = [MemoryId(each) for each in decided.refines]
     await add_links(
-        transaction, memory.space_id, memory.id, Link.REFINES, to=refined, at=deps.clock(), judgements=judgements
+        transaction,
+        memory.space_id,
+        memory.id,
+        MemoryRelation.REFINES,
+        to=refined,
+        at=deps.clock(),
+        judgements=judgements,
     )
     return done
 
@@ -133,7 +139,9 @@ async def open_conflicts(
     """Queue a conflict between a held memory and each one it contradicts; return the first."""
     olds = [each.memory.id for each in against]
     at, is_deliberate = deps.clock(), prepared.request.asked and memory.origin is Origin.PERSON
-    await add_links(transaction, memory.space_id, memory.id, Link.CONTRADICTS, to=olds, at=at, judgements=judgements)
+    await add_links(
+        transaction, memory.space_id, memory.id, MemoryRelation.CONTRADICTS, to=olds, at=at, judgements=judgements
+    )
     opened = []
     for each in against:
         conflict = await open_memory_conflict(
@@ -152,12 +160,12 @@ async def open_conflicts(
     return opened[0] if opened else None
 
 
-Q = queries_of("festinger.memory")
+Q = load_queries("festinger.memory")
 
 NO_NEWS = "no_news"
 
 
-async def write_item(
+async def write_learn_item(
     deps: MemoryDeps,
     transaction: Transaction,
     scope: Scope,
@@ -176,12 +184,12 @@ async def write_item(
     elif (duplicate := item.duplicate) is None:
         write = partial(write_statement, deps, transaction, item, locked=locked)
     elif duplicate.memory.id in item.surfaced:
-        return build_result(Action.ECHOED, item, duplicate.memory, judgement=duplicate.judgement)
+        return build_result(LearnAction.ECHOED, item, duplicate.memory, judgement=duplicate.judgement)
     else:
         present = await lock_memory(transaction, scope.space, duplicate.memory.id)
         if not present.is_live or present.fold != duplicate.memory.fold:
             return replace(item, duplicate=None)
-        write = partial(confirm_statement, deps, transaction, item, replace(duplicate, memory=present))
+        write = partial(record_confirmation, deps, transaction, item, replace(duplicate, memory=present))
     learned = await run_idempotent(deps, transaction, scope, item.request, write)
     deps.step("written")
     return learned
@@ -197,14 +205,14 @@ async def write_statement(
     deps.step("locked")
     compared = await _load_comparisons(deps, transaction, prepared)
     if (echo := find_echo(prepared, compared)) is not None:
-        return build_result(Action.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.judgement)
+        return build_result(LearnAction.ECHOED, prepared, echo.memory, compared=[echo], judgement=echo.judgement)
     reasons = await _find_quarantine_reasons(deps, transaction, prepared, compared)
     if reasons:
         return await _quarantine(deps, transaction, prepared, compared, reasons=reasons)
     decided = decide_statement(deps, prepared, compared)
     deps.step("decided")
-    if prepared.request.only_as_news and decided.action is not Action.SUPERSEDED:
-        return build_result(Action.REFUSED, prepared, None, compared=compared, reasons=(NO_NEWS,))
+    if prepared.request.only_as_news and decided.action is not LearnAction.SUPERSEDED:
+        return build_result(LearnAction.REFUSED, prepared, None, compared=compared, reasons=(NO_NEWS,))
     if decided.confirms is not None:
         return await _confirm_target(deps, transaction, prepared, compared, decided)
     return await _store_new(deps, transaction, prepared, compared, decided)
@@ -224,7 +232,7 @@ async def _load_comparisons(
     newer = await find_newer_candidates(transaction, prepared.scope.space, prepared)
     judged = add_newer_comparisons(deps, prepared, newer)
     present = await lock_existing_memories(
-        transaction, prepared.scope.space, [each.memory.id for each in judged if is_affected(each)]
+        transaction, prepared.scope.space, [each.memory.id for each in judged if may_be_affected(each)]
     )
     return refresh_comparisons(deps, prepared, judged, present)
 
@@ -238,7 +246,7 @@ def add_newer_comparisons(
     return [*prepared.compared, *compare_by_rules(deps, prepared, fresh)]
 
 
-def is_affected(compared: CandidateComparison) -> bool:
+def may_be_affected(compared: CandidateComparison) -> bool:
     """Whether a memory may be affected and so must be locked."""
     return compared.judgement.relation is not Relation.UNRELATED
 
@@ -249,7 +257,7 @@ def refresh_comparisons(
     """Drop memories that are gone and judge reworded ones anew; `present` are the locked ones."""
     found = []
     for each in judged:
-        now = present.get(each.memory.id) if is_affected(each) else each.memory
+        now = present.get(each.memory.id) if may_be_affected(each) else each.memory
         if now is None or not now.is_live:
             continue
         if now.fold != each.memory.fold:
@@ -267,7 +275,7 @@ async def _find_quarantine_reasons(
     statement, terms = prepared.statement, deps.terms(prepared.scope.space).memory
     if not terms.quarantine or statement.suspicions or statement.trust >= LITTLE_TRUST:
         return statement.suspicions
-    if is_spike(statement.trust, compared):
+    if is_contradiction_spike(statement.trust, compared):
         return (Suspicion.SPIKE.value,)
     if statement.request.imported or any(each.judgement.relation is Relation.SAME for each in compared):
         return ()
@@ -296,7 +304,7 @@ async def _confirm_target(
         prepared.scope.space,
         [replace(target.opinion, pair=replace(target.opinion.pair, new_ref=target.memory.id))],
     )
-    return await confirm_statement(deps, transaction, prepared, target, kept=kept[0] if kept else None)
+    return await record_confirmation(deps, transaction, prepared, target, kept=kept[0] if kept else None)
 
 
 async def _quarantine(
@@ -311,7 +319,7 @@ async def _quarantine(
     suspect = replace(prepared, statement=replace(prepared.statement, suspicions=reasons))
     duplicate = await _lock_duplicate(deps, transaction, prepared)
     if duplicate is not None and duplicate.memory.fold == prepared.statement.fold:
-        return await confirm_statement(deps, transaction, suspect, duplicate)
+        return await record_confirmation(deps, transaction, suspect, duplicate)
     memory = await store_memory(deps, transaction, prepared, status=Status.QUARANTINED, counted=False)
     if memory is None:
         return await _confirm_exact_duplicate(deps, transaction, suspect)
@@ -324,10 +332,10 @@ async def _quarantine(
         cause=prepared.cause,
     )
     change = await write_change(deps, transaction, prepared.scope.space, note)
-    event = build_fact_event(prepared, memory, Action.QUARANTINED)
+    event = build_learned_event(prepared, memory, LearnAction.QUARANTINED)
     await deps.outbox.emit_all(transaction, [event], space=memory.space_id, held=[event.subject])
     await emit_learn_event(deps, transaction, prepared, "memory_quarantined", memory, reason=", ".join(reasons)[:200])
-    learned = build_result(Action.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
+    learned = build_result(LearnAction.QUARANTINED, prepared, memory, compared=compared, reasons=reasons)
     return replace(learned, change=change)
 
 
@@ -350,7 +358,7 @@ async def _store_new(
         deps, transaction, prepared, [each for each in compared if is_worth_recording(each, waits)]
     )
     done = await apply_decision(deps, transaction, prepared, memory, decided=decided, compared=by_id, judgements=kept)
-    event = build_fact_event(prepared, done.memory, decided.action)
+    event = build_learned_event(prepared, done.memory, decided.action)
     await deps.outbox.emit_all(transaction, [event], space=memory.space_id, held=[event.subject])
     learned = build_result(
         decided.action,
@@ -368,7 +376,7 @@ async def _confirm_exact_duplicate(deps: MemoryDeps, transaction: Transaction, p
     duplicate = await _lock_duplicate(deps, transaction, prepared)
     if duplicate is None:
         raise StoreDown("The same statement is being learnt by another.", hint="Try again.", kind="busy")
-    return await confirm_statement(deps, transaction, prepared, duplicate)
+    return await record_confirmation(deps, transaction, prepared, duplicate)
 
 
 async def _lock_duplicate(
@@ -384,11 +392,11 @@ async def record_judgements(
     deps: MemoryDeps, transaction: Transaction, prepared: PendingMemory, compared: Sequence[CandidateComparison]
 ) -> dict[MemoryId, UUID]:
     """Store the judgements of some pairs; return their ids by candidate."""
-    ids = await record_opinions(deps, transaction, prepared.scope.space, [each.opinion for each in compared])
+    ids = await record_pair_judgements(deps, transaction, prepared.scope.space, [each.opinion for each in compared])
     return {each.memory.id: kept for each, kept in zip(compared, ids, strict=True)}
 
 
-async def record_opinions(
+async def record_pair_judgements(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, opinions: Sequence[PairJudgement]
 ) -> list[UUID]:
     ids = await deps.panel.keep(transaction, space, opinions) if opinions else []

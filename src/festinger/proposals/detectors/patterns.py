@@ -25,14 +25,14 @@ from festinger.events.catalogue import Event
 from festinger.ids import DEFAULT_AGENT, AgentId, Cause, MemoryId, Origin, SessionId, SpaceId, cause
 from festinger.memory.censors.censor import Censor, CensorAction
 from festinger.memory.censors.edit import lock_censor
-from festinger.outcomes.stats import contradicting_causes
+from festinger.outcomes.stats import load_contradicting_causes
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import ProposalType
 from festinger.proposals.sightings.recount import Suggestion, detector_producer
 from festinger.records import field_values
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import PastExchange, recent_exchanges
-from festinger.world.conflicts import Conflict, load_conflicts_since
+from festinger.world.conflicts import Conflict, load_slot_conflicts_since
 from festinger.world.explain import UnknownName, load_unknown_names
 from festinger.world.model import NoteOutcome
 from festinger.world.recollection import SPEAKERS
@@ -96,19 +96,19 @@ USUAL = 5
 """Strikes before escalation for a censor without a threshold of its own."""
 
 
-def _from_event(event: Event) -> dict[str, Any]:
+def _event_fields_for_finding(event: Event) -> dict[str, Any]:
     """Return when and where the event that a finding rests on happened."""
     return {"at": event.at, "agent": event.agent, "session": event.session or "", "source": str(event.id)}
 
 
-async def find_censor_hits(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
+async def find_censor_to_escalate(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose escalating a censor that has struck often enough; nothing if it no longer exists."""
     try:
         censor = await lock_censor(transaction, event.space, UUID(event.payload["censor"]))
     except NotFound:
         return []
     usual = deps.terms(event.space).detectors.censor_hits.threshold
-    return [censor_hits_finding(event, censor)] if is_escalation_due(censor, usual=usual) else []
+    return [build_escalation_finding(event, censor)] if is_escalation_due(censor, usual=usual) else []
 
 
 def is_escalation_due(censor: Censor, *, usual: int) -> bool:
@@ -117,14 +117,14 @@ def is_escalation_due(censor: Censor, *, usual: int) -> bool:
     return censor.active and censor.action is CensorAction.WARN and censor.counted >= needed
 
 
-def censor_hits_finding(event: Event, censor: Censor) -> DetectorFinding:
+def build_escalation_finding(event: Event, censor: Censor) -> DetectorFinding:
     return DetectorFinding(
         by=DetectorName.CENSOR_HITS,
         category="safety",
         scope="censor",
         what=f"Let censor {censor.id} stop instead of warning",
         why=f"It struck {censor.counted} times, and nobody called that wrong.",
-        **_from_event(event),
+        **_event_fields_for_finding(event),
         type=ProposalType.CENSOR_ESCALATION,
         payload={"censor_id": str(censor.id), "from": CensorAction.WARN.value, "to": CensorAction.BLOCK.value},
         evidence={"triggers": [event.payload["trigger"]]},
@@ -140,18 +140,18 @@ def is_edge_conflict(event: Event) -> bool:
     return bool(event.payload["about"] == EDGE)
 
 
-async def find_conflict_churn(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
+async def find_dimension_to_split(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose splitting a dimension that has had enough conflicts."""
     payload = event.payload
-    found = await load_conflicts_since(
+    found = await load_slot_conflicts_since(
         transaction, event.space, concept=payload["concept"], dim=payload["dim"], since=event.at - WINDOW
     )
     if len(found) < deps.terms(event.space).detectors.conflict_churn.threshold:
         return []
-    return [conflict_churn_finding(event, found)]
+    return [build_dimension_split_finding(event, found)]
 
 
-def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorFinding:
+def build_dimension_split_finding(event: Event, found: Sequence[Conflict]) -> DetectorFinding:
     newest = found[-1]
     payload: dict[str, Any] = {
         "conflict_id": event.payload["conflict"],
@@ -165,7 +165,7 @@ def conflict_churn_finding(event: Event, found: Sequence[Conflict]) -> DetectorF
         what=f"Part the dimension {newest.dimension} of {newest.concept}",
         why=f"There were {len(found)} conflicts about it in {WINDOW.days} days.",
         how="Name a dimension for what stands and one for what was said against it.",
-        **_from_event(event),
+        **_event_fields_for_finding(event),
         type=ProposalType.DIMENSION_DECOMPOSITION,
         payload=payload,
         evidence={"conflicts": [str(each.id) for each in found]},
@@ -203,7 +203,7 @@ async def find_loops(deps: ProposalDeps, transaction: Transaction, event: Event)
         return []
     session = SessionId(payload["session"])
     past = await recent_exchanges(transaction, event.space, session, limit=LOOKED_BACK)
-    return [loop_finding(event, tool=most_called_tool(past))]
+    return [build_loop_finding(event, tool=most_called_tool(past))]
 
 
 def most_called_tool(exchanges: Sequence[PastExchange]) -> str:
@@ -213,7 +213,7 @@ def most_called_tool(exchanges: Sequence[PastExchange]) -> str:
     return min(counted, key=lambda name: (-counted[name], name)) if counted else CHAT
 
 
-def loop_finding(event: Event, *, tool: str) -> DetectorFinding:
+def build_loop_finding(event: Event, *, tool: str) -> DetectorFinding:
     rule = event.payload["rule"]
     scope = slugify_scope(tool, otherwise=CHAT)
     return DetectorFinding(
@@ -230,27 +230,27 @@ def loop_finding(event: Event, *, tool: str) -> DetectorFinding:
     )
 
 
-def is_contradicted(event: Event) -> bool:
+def is_contradiction_event(event: Event) -> bool:
     return bool(event.payload["outcome"] == NoteOutcome.CONTRADICTED.value)
 
 
-async def find_misleading(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
+async def find_misleading_memory(deps: ProposalDeps, transaction: Transaction, event: Event) -> list[DetectorFinding]:
     """Propose archiving a memory that enough causes contradicted."""
     memory = MemoryId(UUID(event.payload["memory"]))
-    causes = await contradicting_causes(transaction, event.space, memory)
+    causes = await load_contradicting_causes(transaction, event.space, memory)
     if len(causes) < deps.terms(event.space).detectors.misleading.threshold:
         return []
-    return [misleading_finding(event, memory, causes)]
+    return [build_misleading_finding(event, memory, causes)]
 
 
-def misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]) -> DetectorFinding:
+def build_misleading_finding(event: Event, memory: MemoryId, causes: Collection[Cause]) -> DetectorFinding:
     return DetectorFinding(
         by=DetectorName.MISLEADING,
         category="knowledge",
         scope="memory",
         what=f"Put memory {memory} away",
         why=f"It was found contradicted from {len(causes)} causes.",
-        **_from_event(event),
+        **_event_fields_for_finding(event),
         type=ProposalType.MEMORY_CHANGE,
         payload={"op": "archive", "ids": [str(memory)]},
         evidence={"memories": [str(memory)], "events": [str(event.id)]},

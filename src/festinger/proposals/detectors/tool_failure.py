@@ -172,7 +172,7 @@ async def find_tool_failures(deps: ProposalDeps, transaction: Transaction, event
     threshold = deps.terms(event.space).detectors.tool_failure.threshold
     if len(turns) < threshold:
         return []
-    tools = await _load_tools(transaction, event.space, episode)
+    tools = await _load_tools_by_turn(transaction, event.space, episode)
     results = [
         ToolResult(turn=each.turn_id, tool=tools[each.turn_id], text=each.content, at=each.at)
         for each in turns
@@ -219,7 +219,7 @@ def match_results_to_tools(
     return found
 
 
-async def _load_tools(transaction: Transaction, space: SpaceId, episode: Episode) -> dict[UUID, str]:
+async def _load_tools_by_turn(transaction: Transaction, space: SpaceId, episode: Episode) -> dict[UUID, str]:
     """Return the tool behind each tool turn of an episode, where it is known."""
     turns = await list_turns(transaction, space, episode.id)
     results = [each.turn_id for each in turns if each.role is TurnRole.TOOL]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 
-from festinger.judge.model import ACCEPT, Guard, Judgement, Relation
+from festinger.judge.model import ACCEPT, GuardKind, Judgement, Relation
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.words import stem
@@ -93,18 +93,18 @@ def compute_fingerprint(*, category: str, scope: str, normalised: str) -> str:
     return sha256(f"{category}:{scope}:{normalised}".encode()).hexdigest()[:LENGTH]
 
 
-def normalise(text: str) -> str:
+def normalize_suggestion(text: str) -> str:
     """Return what is left of a text; empty if nothing is."""
     spoken = list(tokenize(fold_text(strip_hidden_chars(text))))
     words = _mark_denials(spoken)
     if not any(word.text for word in words):
         return ""
     bag = " ".join(sorted({word.marked for word in words}))
-    tail = [*sorted(set(_directions(spoken, words))), *_numbers(words)]
+    tail = [*sorted(set(_find_directions(spoken, words))), *_numbers(words)]
     return f"{bag} | {' '.join(tail)}" if tail else bag
 
 
-def normalised_words(normalised: str) -> frozenset[str]:
+def split_normalized_words(normalised: str) -> frozenset[str]:
     """Return the words of a normalized text, without the appended directions and numbers."""
     return frozenset(normalised.partition(" | ")[0].split())
 
@@ -152,9 +152,9 @@ def _mark_denials(spoken: Sequence[str]) -> list[FingerprintWord]:
     return [*words, FingerprintWord(text="", position=len(spoken), denials=denials)] if denials else words
 
 
-def _directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iterator[str]:
+def _find_directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iterator[str]:
     named = [word for word in words if word.text and word.text not in TURNING]
-    for pivot in _pivots(spoken):
+    for pivot in _find_turning_positions(spoken):
         left = next((word.marked for word in reversed(named) if word.position < pivot), "")
         right = next((word.marked for word in named if word.position > pivot), "")
         # Nobody writes an article before these words: here `a` is a name, as in "prefer plan A over plan B".
@@ -164,7 +164,7 @@ def _directions(spoken: Sequence[str], words: Sequence[FingerprintWord]) -> Iter
             yield f"{left}>{right}"
 
 
-def _pivots(spoken: Sequence[str]) -> Iterator[int]:
+def _find_turning_positions(spoken: Sequence[str]) -> Iterator[int]:
     for place, text in enumerate(spoken):
         if text in TURNING:
             yield place
@@ -180,7 +180,7 @@ def _numbers(words: Sequence[FingerprintWord]) -> Iterator[str]:
         yield "#" + ">".join(numbers)
 
 
-PARTING = frozenset({Guard.NUMBER, Guard.UNIT, Guard.NEGATION, Guard.ANTONYM, Guard.ORDER})
+PARTING = frozenset({GuardKind.NUMBER, GuardKind.UNIT, GuardKind.NEGATION, GuardKind.ANTONYM, GuardKind.ORDER})
 """What keeps two requests apart however similar they are; names and quantities of things do not."""
 
 NEAREST = 0.9
@@ -224,7 +224,7 @@ def suggest_relation(
     if judgement.relation is Relation.SAME and judgement.confidence >= ACCEPT:
         return PairSuggestion(relation=PairRelation.SAME, confidence=judgement.confidence, why=judgement.reasoning)
     asked_a_model = judgement.final and judgement.leaning is None and not judgement.judge.startswith(BY_RULES)
-    if asked_a_model or not _has_no_difference(a.what, b.what):
+    if asked_a_model or not _has_no_guarded_difference(a.what, b.what):
         return PairSuggestion(relation=None, why=judgement.reasoning)
     confidence = similarity_confidence(similarity, bar=bar)
     if judgement.leaning not in (Relation.SAME, None) and confidence < NEAR_SURE:
@@ -244,25 +244,25 @@ def similarity_confidence(similarity: float, *, bar: float) -> float:
 
 def describe_opposition(a: str, b: str) -> str:
     """Say how two normalized texts oppose each other; empty if they do not."""
-    left, right = normalised_words(a), normalised_words(b)
+    left, right = split_normalized_words(a), split_normalized_words(b)
     if any(DENIED + word in right for word in left) or any(DENIED + word in left for word in right):
         return "One denies what the other asks for."
-    if any(">".join(reversed(each.split(">"))) in _request_directions(b) for each in _request_directions(a)):
+    if any(">".join(reversed(each.split(">"))) in _parse_directions(b) for each in _parse_directions(a)):
         return "One goes the other way round."
-    one, other = _request_numbers(left), _request_numbers(right)
+    one, other = _count_numbers(left), _count_numbers(right)
     return "They have other numbers." if one and other and one != other else ""
 
 
-def _request_directions(normalised: str) -> set[str]:
+def _parse_directions(normalised: str) -> set[str]:
     pairs = normalised.partition(" | ")[2].split()
     return {pair for pair in pairs if not pair.startswith("#") and len(set(pair.split(">"))) == 2}
 
 
-def _request_numbers(words: frozenset[str]) -> Counter[str]:
+def _count_numbers(words: frozenset[str]) -> Counter[str]:
     return Counter(word for word in words if word[:1].isdigit())
 
 
-def _has_no_difference(a: str, b: str) -> bool:
+def _has_no_guarded_difference(a: str, b: str) -> bool:
     compared = compare_readings(parse_statement(a), parse_statement(b))
     return not PARTING & set(compared.guards) and not _is_phrase_swapped(compared)
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from festinger.clock import iso
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.errors import PartlyEmbedded, ProposalRefused, ProviderDown, ProviderRefused, StoreDown
 from festinger.ids import SessionId, SpaceId, cause_columns, least_trusted
 from festinger.judge.model import JudgeStatement, PairFeatures, StatementPair
@@ -37,16 +37,16 @@ from festinger.proposals.model import (
     Proposal,
     ProposalId,
     ProposalState,
-    load_family,
+    load_ids_with_duplicates,
+    lock_duplicate_root,
     lock_proposal,
-    lock_root,
     proposal_of,
 )
 from festinger.proposals.sightings.fingerprint import (
     ComparisonInput,
     PairRelation,
     compute_fingerprint,
-    normalise,
+    normalize_suggestion,
     suggest_relation,
     to_storable_text,
 )
@@ -65,14 +65,14 @@ from festinger.proposals.sightings.recount import (
     validate_suggestion,
     vote_limits_for,
 )
-from festinger.proposals.sightings.similarity import HOLDS, ensure_vectors, judge_thresholds, usable_embedder
+from festinger.proposals.sightings.similarity import HOLDS, judge_thresholds, load_or_embed_vectors, usable_embedder
 from festinger.records import field_values
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.blocks import OPEN
 from festinger.text.secrets import remove_secrets
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 COMPARE = "compare_proposals"
 """The job that looks for proposals of the same meaning."""
@@ -95,7 +95,7 @@ async def record_sighting(
     for left in range(TRIES - 1, -1, -1):
         try:
             async with deps.store.transaction() as transaction:
-                sighted = await record_sighting_in(deps, transaction, space, suggestion, of=of)
+                sighted = await record_sighting_in_transaction(deps, transaction, space, suggestion, of=of)
         except StoreDown as error:
             if error.details.get("kind") != "busy" or not left:
                 raise
@@ -106,7 +106,7 @@ async def record_sighting(
     raise AssertionError("the last try returns or raises")
 
 
-async def record_sighting_in(
+async def record_sighting_in_transaction(
     deps: ProposalDeps,
     transaction: Transaction,
     space: SpaceId,
@@ -117,9 +117,9 @@ async def record_sighting_in(
     """Like `record_sighting`, in the caller's transaction and without retries; a refusal is returned."""
     terms = deps.terms(space)
     validate_suggestion(suggestion, categories=terms.categories)
-    clean = await _exclude_evaluation(transaction, space, sanitize_suggestion(suggestion))
-    intake = _Intake(deps=deps, transaction=transaction, space=space, suggestion=clean)
-    words = normalise(clean.what)
+    clean = await _mark_evaluation_uncounted(transaction, space, sanitize_suggestion(suggestion))
+    intake = _SightingIntake(deps=deps, transaction=transaction, space=space, suggestion=clean)
+    words = normalize_suggestion(clean.what)
     if reason := refusal_reason(what=clean.what, why=clean.why, how=clean.how, normalised=words):
         return await intake.refuse(reason)
     if of is not None:
@@ -162,7 +162,7 @@ def sanitize_suggestion(suggestion: Suggestion) -> Suggestion:
     return replace(kept, uncounted=SightingExclusionReason.OWN_WORDS) if quotes_us else kept
 
 
-async def _exclude_evaluation(transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Suggestion:
+async def _mark_evaluation_uncounted(transaction: Transaction, space: SpaceId, suggestion: Suggestion) -> Suggestion:
     """Mark what is said in an evaluation session as no vote."""
     if suggestion.uncounted is not None or not suggestion.cause.session:
         return suggestion
@@ -170,7 +170,7 @@ async def _exclude_evaluation(transaction: Transaction, space: SpaceId, suggesti
     return replace(suggestion, uncounted=SightingExclusionReason.EVALUATION) if is_trial else suggestion
 
 
-def first_votes(suggestion: Suggestion) -> list[VoteGroup]:
+def votes_of_new_proposal(suggestion: Suggestion) -> list[VoteGroup]:
     """Return the votes for a new proposal: one cause, or none."""
     if suggestion.uncounted is not None:
         return []
@@ -183,7 +183,7 @@ def first_votes(suggestion: Suggestion) -> list[VoteGroup]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Intake:
+class _SightingIntake:
     """A sanitized suggestion, in the transaction that records it."""
 
     deps: ProposalDeps
@@ -192,9 +192,9 @@ class _Intake:
     suggestion: Suggestion
 
     async def refuse(self, reason: str) -> SightingResult:
-        id_ = await self._find_recorded(None)
+        id_ = await self._find_earlier_sighting(None)
         if id_ is None:
-            id_, _ = await self._save(None, SightingExclusionReason.REFUSED)
+            id_, _ = await self._insert_or_count_repeat(None, SightingExclusionReason.REFUSED)
             PROPOSALS_SIGHTINGS.labels("false").inc()
         return SightingResult(result=SightingStatus.REFUSED, sighting=id_, reason=reason)
 
@@ -202,7 +202,7 @@ class _Intake:
         suggestion, terms = self.suggestion, self.deps.terms(self.space)
         key = (suggestion.producer, suggestion.category)
         muted_until = await self.deps.muted_until(self.transaction, self.space, key)
-        votes = count_votes(first_votes(suggestion), vote_limits_for(terms))
+        votes = count_votes(votes_of_new_proposal(suggestion), vote_limits_for(terms))
         columns = field_values(suggestion) | field_values(votes) | words
         columns |= {name: json.dumps(dict(columns[name])) for name in ("payload", "target")}
         columns |= {"space": self.space, "id": self.deps.new_id(), "at": self.deps.clock()}
@@ -226,14 +226,16 @@ class _Intake:
 
     async def add(self, found: Proposal) -> SightingResult:
         """Add a sighting to an existing proposal, depending on its state."""
-        root = await lock_root(self.transaction, self.space, found)
-        if (before := await self._find_recorded(found)) is not None:
+        root = await lock_duplicate_root(self.transaction, self.space, found)
+        if (before := await self._find_earlier_sighting(found)) is not None:
             return _build_result(SightingStatus.AGAIN, before, root)
         is_suppressed = root.is_suppressed(self.deps.clock())
-        return await (self._suppress(found, root) if is_suppressed else self._merge(found, root))
+        return await (self._record_suppressed_sighting(found, root) if is_suppressed else self._merge(found, root))
 
-    async def _suppress(self, found: Proposal, root: Proposal) -> SightingResult:
-        id_, is_again = await self._save(found, self.suggestion.uncounted or SightingExclusionReason.SUPPRESSED)
+    async def _record_suppressed_sighting(self, found: Proposal, root: Proposal) -> SightingResult:
+        id_, is_again = await self._insert_or_count_repeat(
+            found, self.suggestion.uncounted or SightingExclusionReason.SUPPRESSED
+        )
         if is_again:
             return _build_result(SightingStatus.AGAIN, id_, root)
         await self.transaction.run(Q["said_once_more"], space=self.space, id=root.id)
@@ -251,12 +253,12 @@ class _Intake:
             root = proposal_of(
                 await self.transaction.one(Q["reopen_proposal"], space=self.space, id=root.id, since=since)
             )
-        family = await load_family(self.transaction, self.space, root.id)
-        sessions = await self._sessions_counted(root, family)
+        family = await load_ids_with_duplicates(self.transaction, self.space, root.id)
+        sessions = await self._load_counted_sessions(root, family)
         limits = vote_limits_for(self.deps.terms(self.space))
         if because is None and is_over_vote_limit(session, sessions, limits):
             because = SightingExclusionReason.FLOOD
-        id_, is_again = await self._save(found, because)
+        id_, is_again = await self._insert_or_count_repeat(found, because)
         if is_again:
             return _build_result(SightingStatus.AGAIN, id_, root)
         counted = await recount(self.deps, self.transaction, self.space, root, said=1, family=family)
@@ -268,7 +270,7 @@ class _Intake:
         result = SightingStatus.SEEN_AFTER if root.state in DECIDED_FOR else SightingStatus.MERGED
         return _build_result(SightingStatus.REOPENED if reopens else result, id_, counted, counted=is_vote)
 
-    async def _sessions_counted(self, root: Proposal, family: list[UUID]) -> frozenset[SessionId]:
+    async def _load_counted_sessions(self, root: Proposal, family: list[UUID]) -> frozenset[SessionId]:
         """Return the sessions of the same agent, day and origin that already have a vote."""
         by = self.suggestion.cause
         rows = await self.transaction.all(
@@ -283,7 +285,7 @@ class _Intake:
         )
         return frozenset(row["session_id"] for row in rows)
 
-    async def _find_recorded(self, proposal: Proposal | None) -> UUID | None:
+    async def _find_earlier_sighting(self, proposal: Proposal | None) -> UUID | None:
         """Find the sighting that the same event or call already recorded."""
         row = await self.transaction.maybe(
             Q["told_before"],
@@ -295,7 +297,9 @@ class _Intake:
         )
         return row["id"] if row else None
 
-    async def _save(self, proposal: Proposal | None, because: SightingExclusionReason | None) -> tuple[UUID, bool]:
+    async def _insert_or_count_repeat(
+        self, proposal: Proposal | None, because: SightingExclusionReason | None
+    ) -> tuple[UUID, bool]:
         """Add a row, or count a repeat of an existing one; return its id and whether it was stored already."""
         columns = self._columns(proposal, because)
         before = await self.transaction.maybe(Q["same_words"], **columns) if proposal else None
@@ -360,7 +364,7 @@ async def submit_suggestion(
     if existing is not None:
         return await record_sighting(deps, space, suggestion, of=existing)
     try:
-        found = await find_equivalent(deps, space, suggestion)
+        found = await find_equivalent_proposal(deps, space, suggestion)
     except (ProviderDown, ProviderRefused, PartlyEmbedded, StoreDown):
         PROPOSALS_BLIND.inc()
         found = None
@@ -375,14 +379,14 @@ async def list_active_proposals(
     return [proposal_of(row) for row in rows]
 
 
-async def find_equivalent(deps: ProposalDeps, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
+async def find_equivalent_proposal(deps: ProposalDeps, space: SpaceId, suggestion: Suggestion) -> ProposalId | None:
     """Find a proposal of the scope with the same meaning; None if the wording is known or none is found."""
     among = await list_active_proposals(deps, space, scope=suggestion.scope)
-    words = normalise(suggestion.what)
+    words = normalize_suggestion(suggestion.what)
     embedder = usable_embedder(deps)
     if not among or embedder is None or any(each.normalised == words for each in among):
         return None
-    bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
+    bar = embedder.profile.threshold(ThresholdName.PROPOSAL_SUGGEST)
     if bar is None:
         return None
     near = await _nearest_proposals(deps, space, suggestion.what, among, embedder=embedder, bar=bar)
@@ -401,7 +405,7 @@ async def _nearest_proposals(
     deps: ProposalDeps, space: SpaceId, what: str, among: Sequence[Proposal], *, embedder: Embedder, bar: float
 ) -> list[tuple[Proposal, float]]:
     """Return the nearest proposals with their similarity; none below the bar."""
-    vectors = await ensure_vectors(deps, space, embedder, among)
+    vectors = await load_or_embed_vectors(deps, space, embedder, among)
     if vectors is None:
         raise ProviderDown("The embedder does not answer.")
     (own,) = await embedder.embed([what], EmbeddingPurpose.COMPARE)

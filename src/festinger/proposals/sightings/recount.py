@@ -24,11 +24,18 @@ from festinger.errors import BadInput
 from festinger.ids import AgentId, Cause, Origin, SessionId, SpaceId
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.gate import priority_of
-from festinger.proposals.model import DECIDED_FOR, Proposal, ProposalId, ProposalType, load_family, proposal_of
+from festinger.proposals.model import (
+    DECIDED_FOR,
+    Proposal,
+    ProposalId,
+    ProposalType,
+    load_ids_with_duplicates,
+    proposal_of,
+)
 from festinger.records import JsonRecord, field_values, row_mapper
 from festinger.settings.proposals import SLUG, ProposalsSettings
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 REFLECTION = "reflection"
 CONSOLIDATION = "consolidation"
@@ -223,7 +230,7 @@ def is_over_vote_limit(session: SessionId, counted: Collection[SessionId], limit
     return session not in counted and len(counted) >= limits.per_agent_day
 
 
-def reassign_votes(
+def select_sightings_for_votes(
     waiting: Iterable[tuple[SessionId, UUID]], counted: Collection[SessionId], limits: VoteLimits
 ) -> list[UUID]:
     """Return the sightings that get votes freed by others: those of the first sessions."""
@@ -239,7 +246,7 @@ def reassign_votes(
 vote_group_of = row_mapper(VoteGroup, agent="agent_id")
 
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 SHOWN_SESSION = 120
 
@@ -255,7 +262,7 @@ async def recount(
 ) -> Proposal:
     """Recount the votes of a proposal and its duplicates, and save them; `said` adds to the sightings."""
     limits = vote_limits_for(deps.terms(space))
-    family = family or await load_family(transaction, space, root.id)
+    family = family or await load_ids_with_duplicates(transaction, space, root.id)
     counted = await count_votes_since(transaction, space, family, since=root.counted_since, limits=limits)
     after = VoteTally()
     if root.state in DECIDED_FOR:

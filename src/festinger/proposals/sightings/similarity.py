@@ -17,21 +17,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from festinger.embedding.embedder import Embedder
-from festinger.embedding.profiles import EmbeddingPurpose, Threshold
+from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
 from festinger.errors import PartlyEmbedded, ProviderDown, ProviderRefused
 from festinger.ids import SpaceId
-from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, SimilarityBars, StatementPair
+from festinger.judge.model import Judgement, JudgeStatement, PairFeatures, SimilarityThresholds, StatementPair
 from festinger.observability.metrics import DEGRADED
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import HoldReason, Proposal, ProposalState, proposal_of
 from festinger.proposals.sightings.fingerprint import ComparisonInput, PairRelation, PairSuggestion, suggest_relation
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject, recount
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.vectors import to_halfvec
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 MOST_COMPARED = 2000
 """Proposals of a space held in memory by one pass: those seen last."""
@@ -79,26 +79,26 @@ class SimilarProposals:
         return sha256(f"{a.what}\x00{b.what}".encode()).hexdigest()
 
 
-def comparison_state(deps: ProposalDeps, space: SpaceId) -> str:
+def describe_comparison_state(deps: ProposalDeps, space: SpaceId) -> str:
     """Say whether the second pass is on, and if not, why."""
     embedder = usable_embedder(deps)
     if not deps.terms(space).suggest_merges:
         return "off (by the settings)"
     if embedder is None:
         return OFF
-    return ON if embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST) is not None else UNMEASURED
+    return ON if embedder.profile.threshold(ThresholdName.PROPOSAL_SUGGEST) is not None else UNMEASURED
 
 
-async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningComparisonReport:
+async def suggest_similar_pairs(deps: ProposalDeps, space: SpaceId) -> MeaningComparisonReport:
     """Run one pass: up to the allowed number of pairs, nearest first. Do not call within a transaction."""
-    state, embedder = comparison_state(deps, space), usable_embedder(deps)
+    state, embedder = describe_comparison_state(deps, space), usable_embedder(deps)
     if state != ON or embedder is None:
         return MeaningComparisonReport(state=state)
     found = await _load_candidates(deps, space)
-    vectors = await ensure_vectors(deps, space, embedder, found)
+    vectors = await load_or_embed_vectors(deps, space, embedder, found)
     if vectors is None:
         return MeaningComparisonReport(state="off (the embedder does not answer)")
-    bar = embedder.profile.threshold(Threshold.PROPOSAL_SUGGEST)
+    bar = embedder.profile.threshold(ThresholdName.PROPOSAL_SUGGEST)
     assert bar is not None
     known = await _load_judged_pairs(deps, space, embedder)
     near = [
@@ -114,7 +114,7 @@ async def compare_meanings(deps: ProposalDeps, space: SpaceId) -> MeaningCompari
             _comparison_input(each.old), _comparison_input(each.new), judgement, similarity=each.similarity, bar=bar
         )
         async with deps.store.transaction() as transaction:
-            holds = await _hold_if_rejected(deps, transaction, each, like)
+            holds = await _hold_if_like_rejected(deps, transaction, each, like)
             await _save_pair(deps, transaction, each, like, judgement=judgement, embedder=embedder.name, holds=holds)
         suggested += like.relation is not None
         held += holds
@@ -156,7 +156,7 @@ async def _load_judged_pairs(deps: ProposalDeps, space: SpaceId, embedder: Embed
     return {(row["a_id"], row["b_id"]): DECIDED if row["is_decided"] else row["words"] for row in rows}
 
 
-async def ensure_vectors(
+async def load_or_embed_vectors(
     deps: ProposalDeps, space: SpaceId, embedder: Embedder, found: Sequence[Proposal]
 ) -> dict[UUID, Matrix] | None:
     """Load the vectors of proposals; missing ones are computed and stored. None if the embedder is down."""
@@ -199,7 +199,7 @@ async def ensure_vectors(
     return vectors | {id_: np.asarray(vector, dtype=np.float32) for id_, vector in new.items()}
 
 
-async def _hold_if_rejected(
+async def _hold_if_like_rejected(
     deps: ProposalDeps, transaction: Transaction, near: SimilarProposals, like: PairSuggestion
 ) -> bool:
     """Hold a new proposal that means the same as a rejected one, until the suppression ends."""
@@ -270,9 +270,11 @@ def _comparison_input(proposal: Proposal) -> ComparisonInput:
     return ComparisonInput(what=proposal.what, normalised=proposal.normalised)
 
 
-def judge_thresholds(embedder: Embedder) -> SimilarityBars:
+def judge_thresholds(embedder: Embedder) -> SimilarityThresholds:
     profile = embedder.profile
-    return SimilarityBars(same=profile.threshold(Threshold.SAME), check=profile.threshold(Threshold.PROPOSAL_SUGGEST))
+    return SimilarityThresholds(
+        same=profile.threshold(ThresholdName.SAME), check=profile.threshold(ThresholdName.PROPOSAL_SUGGEST)
+    )
 
 
 def _build_pair(near: SimilarProposals, embedder: Embedder) -> StatementPair:

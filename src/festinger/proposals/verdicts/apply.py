@@ -26,22 +26,22 @@ from festinger.proposals.model import (
     VerdictKind,
     VerdictResult,
     effect_of,
-    load_family,
+    load_ids_with_duplicates,
+    lock_duplicate_root,
     lock_proposal,
-    lock_root,
     save_state,
     save_wording,
 )
-from festinger.proposals.producers import emit_producer_muted
+from festinger.proposals.producers import emit_if_producer_muted
 from festinger.proposals.sightings.recount import emit_proposal_event, recount
-from festinger.proposals.verdicts.reevaluation import start_reevaluation
+from festinger.proposals.verdicts.reevaluation import reevaluate_or_enqueue
 from festinger.proposals.verdicts.reviewers import require_reviewer
-from festinger.proposals.verdicts.rules import require_fresh, resolve_defer_until, suppression_period
+from festinger.proposals.verdicts.rules import require_targets_unchanged, resolve_defer_until, suppression_period
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +76,9 @@ async def apply_verdict(hearing: VerdictContext) -> ApplyVerdictResult:
     """Carry out the verdict and emit that it was decided."""
     carried = await _CARRIERS[hearing.verdict.kind](hearing)
     await hearing.tell("proposal_decided", verdict=hearing.verdict.kind, author=hearing.verdict.author)
-    await emit_producer_muted(hearing.review.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal)
+    await emit_if_producer_muted(
+        hearing.review.deps, hearing.transaction, before=hearing.proposal, after=carried.proposal
+    )
     return carried
 
 
@@ -93,8 +95,8 @@ async def _approve(hearing: VerdictContext) -> ApplyVerdictResult:
     look = await effect.look(operation)
     if look.is_forgotten:
         return await _close_forgotten(hearing)
-    require_fresh(meant, look)
-    applied = await _run_effect(effect.apply(operation))
+    require_targets_unchanged(meant, look)
+    applied = await _await_effect(effect.apply(operation))
     kept = await _save_effect(hearing, applied)
     state = {"state": ProposalState.APPLIED, "decided_at": now, "deferred_until": None, "held": None}
     moved = await hearing.save(**state, suppressed_until=None)
@@ -103,7 +105,7 @@ async def _approve(hearing: VerdictContext) -> ApplyVerdictResult:
     return ApplyVerdictResult(proposal=moved, result=VerdictResult.APPLIED, effect=kept, afterwards=applied.afterwards)
 
 
-async def _run_effect(doing: Awaitable[EffectResult]) -> EffectResult:
+async def _await_effect(doing: Awaitable[EffectResult]) -> EffectResult:
     try:
         return await doing
     except (Stale, Unavailable):
@@ -164,7 +166,7 @@ async def _reject(hearing: VerdictContext) -> ApplyVerdictResult:
 
 
 async def _reevaluate(hearing: VerdictContext) -> ApplyVerdictResult:
-    moved = await start_reevaluation(
+    moved = await reevaluate_or_enqueue(
         hearing.review, hearing.transaction, hearing.space, hearing.proposal, kind=hearing.verdict.kind
     )
     await save_wording(hearing.transaction, moved)
@@ -185,8 +187,8 @@ async def _mark_duplicate(hearing: VerdictContext) -> ApplyVerdictResult:
     """Hand the causes to the proposal that stands for both."""
     transaction, space, deps = hearing.transaction, hearing.space, hearing.review.deps
     assert hearing.verdict.of is not None, "a verdict without it was refused"
-    root = await lock_root(transaction, space, await lock_proposal(transaction, space, hearing.verdict.of))
-    if root.id in await load_family(transaction, space, hearing.proposal.id):
+    root = await lock_duplicate_root(transaction, space, await lock_proposal(transaction, space, hearing.verdict.of))
+    if root.id in await load_ids_with_duplicates(transaction, space, hearing.proposal.id):
         raise BadInput("That one is a duplicate of this one.", hint="Decide the other way round.")
     moved = await hearing.save(
         state=ProposalState.DUPLICATE, duplicate_of=root.id, decided_at=deps.clock(), deferred_until=None, held=None
@@ -267,12 +269,12 @@ async def _undo_in(
     row = await transaction.one(Q["mark_effect_undone"], space=space, id=effect.id, at=now, by=by)
     moved = await save_state(transaction, replace(found, state=ProposalState.UNDONE))
     await emit_proposal_event(review.deps, transaction, "proposal_undone", moved, by=by[:200])
-    await emit_producer_muted(review.deps, transaction, before=found, after=moved)
+    await emit_if_producer_muted(review.deps, transaction, before=found, after=moved)
     PROPOSALS_UNDONE.inc()
     return UndoApprovalResult(proposal=moved, effect=effect_of(row)), afterwards
 
 
-def order_blocking_changes(error: UndoBlocked) -> UndoBlocked:
+def with_blockers_newest_first(error: UndoBlocked) -> UndoBlocked:
     """Return the error with the blocking changes newest first, the order in which they can be undone."""
     later = error.details.get("changes", [])
     return UndoBlocked(error.message, hint=error.hint, **error.details | {"changes": list(reversed(later))})

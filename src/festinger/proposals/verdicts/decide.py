@@ -36,23 +36,23 @@ from festinger.proposals.pairs import load_opposites
 from festinger.proposals.sightings.fingerprint import to_storable_text
 from festinger.proposals.sightings.recount import emit_proposal_event, event_subject
 from festinger.proposals.verdicts.apply import ApplyVerdictResult, VerdictContext, apply_verdict
-from festinger.proposals.verdicts.reviewers import build_not_authorised, find_verified_reviewer
+from festinger.proposals.verdicts.reviewers import build_not_authorised, find_or_enroll_reviewer
 from festinger.proposals.verdicts.rules import (
     MOST_AT_ONCE,
-    require_complete,
+    refuse_batch_approval,
     require_decidable,
-    require_one_by_one,
     require_opposites_seen,
+    require_valid_verdict_fields,
     result_for_error,
     select_verdict,
 )
 from festinger.records import record_json
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.secrets import remove_secrets
 from festinger.world.write import lock_world
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 MOST_VERDICTS = 50
 REFUSAL = "refusal"
@@ -76,7 +76,7 @@ async def find_verdict(transaction: Transaction, space: SpaceId, id_: UUID) -> V
     return verdict_of(await transaction.one(Q["find_verdict"], missing, space=space, id=id_))
 
 
-async def verdict_from_event(transaction: Transaction, space: SpaceId, payload: Mapping[str, Any]) -> Verdict | None:
+async def load_verdict_of_event(transaction: Transaction, space: SpaceId, payload: Mapping[str, Any]) -> Verdict | None:
     """Return the verdict that an event reports as decided; None if it no longer exists."""
     rows = await transaction.all(Q["verdicts_of"], space=space, proposal=UUID(payload["proposal"]), limit=MOST_VERDICTS)
     found = map(verdict_of, rows)
@@ -106,7 +106,7 @@ async def close_verdict(
     )
 
 
-def refusal_error(verdict: Verdict) -> FestingerError | None:
+def rebuild_refusal_error(verdict: Verdict) -> FestingerError | None:
     kept = verdict.fields.get(REFUSAL)
     if kept is None:
         return None
@@ -133,7 +133,7 @@ async def _find_repeated_verdict(
 async def _save_verdict(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict_input: VerdictInput, proposal: Proposal
 ) -> Verdict:
-    reviewer = await find_verified_reviewer(review.deps, transaction, space, verdict_input.author)
+    reviewer = await find_or_enroll_reviewer(review.deps, transaction, space, verdict_input.author)
     now = review.deps.clock()
     row = await transaction.one(
         Q["add_verdict"],
@@ -198,7 +198,7 @@ async def decide_many(review: ReviewDeps, space: SpaceId, many: Sequence[Verdict
         raise BadInput(f"1 to {MOST_AT_ONCE} proposals can be decided at once.")
     approved = [each.proposal for each in many if each.kind is VerdictKind.APPROVE]
     rows = await review.deps.store.all(Q["types_of"], space=space, ids=approved)
-    require_one_by_one(ProposalType(row["type"]) for row in rows)
+    refuse_batch_approval(ProposalType(row["type"]) for row in rows)
     return [await _decide_one(review, space, each) for each in many]
 
 
@@ -222,7 +222,7 @@ async def apply_pending_verdicts(review: ReviewDeps, space: SpaceId, proposal: U
                 chosen = await _choose_verdict(transaction, space, proposal)
                 if chosen is None:
                     return
-                afterwards = await _apply_chosen(review, transaction, space, chosen)
+                afterwards = await _apply_and_close_verdict(review, transaction, space, chosen)
         except Unavailable:
             raise
         except FestingerError as error:
@@ -250,9 +250,11 @@ async def _choose_verdict(transaction: Transaction, space: SpaceId, proposal: UU
     return select_verdict(waiting) if waiting else None
 
 
-async def _apply_chosen(review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict: Verdict) -> Afterwards:
+async def _apply_and_close_verdict(
+    review: ReviewDeps, transaction: Transaction, space: SpaceId, verdict: Verdict
+) -> Afterwards:
     proposal = await lock_proposal(transaction, space, verdict.proposal_id)
-    require_complete(verdict, proposal)
+    require_valid_verdict_fields(verdict, proposal)
     require_decidable(proposal, verdict, review.deps.terms(space))
     require_opposites_seen(verdict, await load_opposites(transaction, space, proposal.id))
     hearing = VerdictContext(review=review, transaction=transaction, space=space, proposal=proposal, verdict=verdict)
@@ -285,7 +287,7 @@ async def _load_decision(review: ReviewDeps, space: SpaceId, id_: UUID, *, again
     """Load the saved result of a verdict; a refusal is raised, each time."""
     async with review.deps.store.transaction() as transaction:
         verdict = await find_verdict(transaction, space, id_)
-        if (error := refusal_error(verdict)) is not None:
+        if (error := rebuild_refusal_error(verdict)) is not None:
             raise error
         proposal = await find_proposal(transaction, space, verdict.proposal_id)
         effect = None

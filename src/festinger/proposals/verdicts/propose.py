@@ -26,7 +26,7 @@ from festinger.proposals.model import (
     save_wording,
 )
 from festinger.proposals.promotion import emit_promoted
-from festinger.proposals.sightings.intake import record_sighting_in
+from festinger.proposals.sightings.intake import record_sighting_in_transaction
 from festinger.proposals.sightings.recount import PERSON, SightingResult, SightingStatus, Suggestion
 from festinger.proposals.verdicts.decide import decide
 from festinger.proposals.verdicts.reviewers import require_reviewer
@@ -59,9 +59,9 @@ async def propose(
     effect_for(review.effects, suggestion.type).check(suggestion.payload)
     own = replace(suggestion, producer=PERSON)
     async with review.deps.store.transaction() as transaction:
-        sighted = await record_sighting_in(review.deps, transaction, space, own)
+        sighted = await record_sighting_in_transaction(review.deps, transaction, space, own)
         if sighted.proposal is not None:
-            proposal = await _promote_sighted(review, transaction, space, sighted, own, by=reviewer.name)
+            proposal = await _promote_if_waiting(review, transaction, space, sighted, own, by=reviewer.name)
     if sighted.proposal is None:
         raise ProposalRefused(f"This is no proposal: {sighted.reason}.", reason=sighted.reason)
     if not approve:
@@ -77,7 +77,7 @@ async def propose(
     return ProposeResult(proposal=decided.proposal, sighted=sighted, decided=decided)
 
 
-async def _promote_sighted(
+async def _promote_if_waiting(
     review: ReviewDeps,
     transaction: Transaction,
     space: SpaceId,

@@ -22,7 +22,7 @@ from festinger.proposals.model import (
     Proposal,
     ProposalState,
     VerdictKind,
-    load_family,
+    load_ids_with_duplicates,
     lock_proposal,
     save_state,
     save_wording,
@@ -36,10 +36,10 @@ from festinger.proposals.sightings.recount import (
     sighting_of,
 )
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.secrets import remove_secrets
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 REEVALUATE = "reevaluate_proposal"
 """The job that asks the model."""
@@ -70,7 +70,7 @@ SHAPES: Mapping[VerdictKind, type[DeepenAnswer] | type[SharpenAnswer]] = {
 }
 
 
-async def start_reevaluation(
+async def reevaluate_or_enqueue(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal, *, kind: VerdictKind
 ) -> Proposal:
     """Return the proposal after somebody asked for more thought; the caller saves it.
@@ -109,7 +109,7 @@ async def collect_evidence(
     review: ReviewDeps, transaction: Transaction, space: SpaceId, proposal: Proposal
 ) -> dict[str, Any]:
     """Collect what is known about a proposal: wordings, timeline, episodes, turns and related items."""
-    family = await load_family(transaction, space, proposal.id)
+    family = await load_ids_with_duplicates(transaction, space, proposal.id)
     rows = await transaction.all(Q["sightings_of"], space=space, family=family, limit=MOST_SIGHTINGS)
     sightings = sorted(map(sighting_of, rows), key=lambda each: (each.at, str(each.id)))
     return {

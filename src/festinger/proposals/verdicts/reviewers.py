@@ -19,9 +19,9 @@ from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.model import Author, IdentityProof
 from festinger.records import record_json, row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 ENROLLED = frozenset({IdentityProof.LOGIN, IdentityProof.KEY, IdentityProof.UID})
 """Proofs that carry the right to decide, so that whoever has one is enrolled."""
@@ -77,7 +77,7 @@ async def deactivate_reviewer(deps: ProposalDeps, space: SpaceId, name: str) -> 
         return await _save_reviewer(deps, transaction, space, found.name, known, found=found, active=False)
 
 
-async def find_verified_reviewer(
+async def find_or_enroll_reviewer(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, author: Author
 ) -> Reviewer | None:
     """Return the active reviewer that an author is proved to be; a new one with the right is enrolled."""
@@ -93,7 +93,7 @@ async def find_verified_reviewer(
 async def require_reviewer(deps: ProposalDeps, space: SpaceId, author: Author) -> Reviewer:
     """Return the reviewer for operations other than verdicts. Raises `NotAuthorised`."""
     async with deps.store.transaction() as transaction:
-        found = await find_verified_reviewer(deps, transaction, space, author)
+        found = await find_or_enroll_reviewer(deps, transaction, space, author)
     if found is None:
         raise build_not_authorised(author)
     return found

@@ -77,7 +77,7 @@ def _require_reopenable(proposal: Proposal) -> None:
         )
 
 
-def require_complete(verdict: Verdict, proposal: Proposal) -> None:
+def require_valid_verdict_fields(verdict: Verdict, proposal: Proposal) -> None:
     """Refuse a verdict that lacks a required field or has one it may not have."""
     if len(verdict.note) > LONGEST_NOTE:
         raise BadInput(f"A note has at most {LONGEST_NOTE:,} characters.")
@@ -110,7 +110,7 @@ def _format_count(number: int) -> str:
     return "Another proposal asks" if number == 1 else f"{number} other proposals ask"
 
 
-def require_fresh(proposal: Proposal, look: EffectPreview) -> None:
+def require_targets_unchanged(proposal: Proposal, look: EffectPreview) -> None:
     """Refuse to act if the targets are not as proposed."""
     if look.gone:
         raise Outdated("What this would touch is not there any more.", gone=list(look.gone), changed=[])
@@ -136,7 +136,7 @@ def resolve_defer_until(until: datetime | None, *, now: datetime, terms: Proposa
     return until
 
 
-def require_one_by_one(types: Iterable[ProposalType]) -> None:
+def refuse_batch_approval(types: Iterable[ProposalType]) -> None:
     """Refuse to approve in a batch what a person must look at one by one."""
     alone = sorted({each.value for each in types if each in ONE_BY_ONE})
     if alone:

@@ -25,9 +25,9 @@ from festinger.proposals.model import Author, ProposalId
 from festinger.proposals.verdicts.reviewers import require_reviewer
 from festinger.records import JsonRecord, row_mapper
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.proposals")
+Q = load_queries("festinger.proposals")
 
 
 class TaskState(StrEnum):
@@ -68,7 +68,7 @@ async def close_task(
         found = await _lock_task(transaction, space, task)
         if found.state is not TaskState.OPEN:
             raise AlreadyDecided(f"This task is {found.state.value} already.", state=found.state.value)
-        return await _close(deps, transaction, space, task, by=reviewer.name, state=state)
+        return await _save_closed_task(deps, transaction, space, task, by=reviewer.name, state=state)
 
 
 class AdviceEffect:
@@ -98,7 +98,7 @@ class AdviceEffect:
     async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
         task = await _lock_task(operation.transaction, operation.space, UUID(applied.after["task"]))
         if task.state is TaskState.OPEN:
-            await _close(
+            await _save_closed_task(
                 self._deps, operation.transaction, operation.space, task.id, by=operation.by, state=TaskState.DROPPED
             )
         return null_follow_up
@@ -108,7 +108,7 @@ async def _lock_task(transaction: Transaction, space: SpaceId, task: UUID) -> Ta
     return task_of(await transaction.one(Q["hold_task"], NotFound(f"There is no task `{task}`."), space=space, id=task))
 
 
-async def _close(
+async def _save_closed_task(
     deps: ProposalDeps, transaction: Transaction, space: SpaceId, task: UUID, *, by: str, state: TaskState
 ) -> Task:
     row = await transaction.one(Q["close_task"], space=space, id=task, state=state, at=deps.clock(), by=by)

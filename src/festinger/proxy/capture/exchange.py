@@ -67,7 +67,7 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
     reply, recollection = ctx.reply, ctx.memory_status.recollection if ctx.memory_status else ""
     session = shorten_session_id(ctx.session.id)
     own = strip_blocks(reply.text, ctx.mark)
-    link = reply_link(ctx, own, reply.calls)
+    link = reply_chain_hash(ctx, own, reply.calls)
     message = ExchangeMessage(
         id=derive_part_id(session, link.hex(), 0), role=ChatRole.ASSISTANT.value, origin=Origin.MODEL, text=own
     )
@@ -79,7 +79,7 @@ def build_capture(ctx: RequestContext, *, seen: int, at: datetime, settings: Pro
             agent=ctx.agent,
             request=ctx.request_id,
             at=at,
-            said=(*_tool_words(session, tools), *_new_words(ctx, session, seen=seen)),
+            said=(*_tool_description_messages(session, tools), *_new_messages(ctx, session, seen=seen)),
             reply=message if own.strip() else None,
             tool_calls=[
                 {"id": call.id[:SHOWN_CHARS], "name": call.name[:SHOWN_CHARS], "arguments": call.arguments[:TOOL_CHARS]}
@@ -103,7 +103,7 @@ def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
     """Remove secrets, so that the capture may be written."""
 
     def clean(words: ExchangeMessage) -> ExchangeMessage:
-        return replace(words, text=sanitize_text(words.text, redact=redact))
+        return replace(words, text=redact_and_truncate(words.text, redact=redact))
 
     exchange = capture.exchange
     return replace(
@@ -113,16 +113,16 @@ def redact_capture(capture: Capture, *, redact: Redact = redact) -> Capture:
             said=tuple(clean(words) for words in exchange.said),
             reply=clean(exchange.reply) if exchange.reply else None,
             tool_calls=[
-                {**call, **{name: sanitize_text(call[name], redact=redact) for name in ("name", "arguments")}}
+                {**call, **{name: redact_and_truncate(call[name], redact=redact) for name in ("name", "arguments")}}
                 for call in exchange.tool_calls
             ],
-            thinking=sanitize_text(exchange.thinking, redact=redact) if exchange.thinking else None,
-            model=sanitize_text(exchange.model, redact=redact),
+            thinking=redact_and_truncate(exchange.thinking, redact=redact) if exchange.thinking else None,
+            model=redact_and_truncate(exchange.model, redact=redact),
         ),
     )
 
 
-def sanitize_text(text: str, *, redact: Redact = redact) -> str:
+def redact_and_truncate(text: str, *, redact: Redact = redact) -> str:
     """Remove secrets and characters that databases reject. Too long a text loses its middle."""
     if len(text) <= TEXT_CHARS:
         clean = redact(text).text[:TEXT_CHARS]
@@ -136,7 +136,7 @@ def sanitize_text(text: str, *, redact: Redact = redact) -> str:
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
 
 
-def reply_link(ctx: RequestContext, text: str, calls: tuple[ToolCall, ...]) -> bytes:
+def reply_chain_hash(ctx: RequestContext, text: str, calls: tuple[ToolCall, ...]) -> bytes:
     """The hash that the reply will have when it comes back in a history."""
     content = reply_content_hash(ChatMessage(role=ChatRole.ASSISTANT, text=text, calls=calls))
     links = ctx.chain.links
@@ -147,7 +147,7 @@ def build_exchange_events(capture: Capture, *, new_messages: frozenset[UUID], is
     """Yield the events of a new exchange, in order; `is_first` if it is the first of its session."""
     exchange, injected = capture.exchange, capture.injected
     about: dict[str, Any] = {
-        "subject": session_subject(exchange.session),
+        "subject": session_event_subject(exchange.session),
         "agent": exchange.agent,
         "session": exchange.session,
         "trace": TraceId(exchange.request),
@@ -182,18 +182,18 @@ def _exchange_payload(exchange: StoredExchange, new: frozenset[UUID]) -> dict[st
     }
 
 
-def session_subject(session: SessionId) -> str:
+def session_event_subject(session: SessionId) -> str:
     return f"session:{session}"
 
 
-def _tool_words(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
+def _tool_description_messages(session: SessionId, tools: str) -> Iterator[ExchangeMessage]:
     """Tool descriptions as a system text, which is what they are to the model."""
     if tools:
         made_of = derive_part_id(session, descriptions_hash(tools).hex(), "tools")
         yield ExchangeMessage(id=made_of, role=ChatRole.SYSTEM.value, origin=Origin.SYSTEM, text=tools)
 
 
-def _new_words(ctx: RequestContext, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
+def _new_messages(ctx: RequestContext, session: SessionId, *, seen: int) -> Iterator[ExchangeMessage]:
     """Messages of this session that were not captured before, oldest first."""
     for at in _new_turns(ctx, seen):
         turn, link = ctx.chat.turns[at], ctx.chain.links[at]

@@ -33,8 +33,8 @@ from festinger.proxy.capture.write import (
     EventsEntry,
     WorkPacer,
     decode_entry,
-    drop_forgotten,
     encode_entry,
+    remove_forgotten_sentences,
     write_entries,
 )
 from festinger.proxy.errors import fail_open
@@ -89,7 +89,7 @@ class _WriteOutcome(Enum):
 
 
 @dataclass(slots=True, kw_only=True)
-class CaptureTally:
+class CaptureLosses:
     """Losses since the start."""
 
     dropped: Counter[str] = field(default_factory=Counter)
@@ -113,7 +113,7 @@ class CaptureWriter:
         adopt_seconds: float = ADOPT_SECONDS,
     ) -> None:
         """Without an `ingester`, entries are brought to the store here."""
-        self.tally = CaptureTally()
+        self.tally = CaptureLosses()
         self.redact = redact
         self.disk_fault = ""
         """Why the last write to the spool failed; empty while it works."""
@@ -154,16 +154,16 @@ class CaptureWriter:
         return self._spool.refused_bytes
 
     @property
-    def is_away(self) -> bool:
+    def is_database_down(self) -> bool:
         """Whether the store did not take the last batch, or does not answer."""
         app = self._app()
-        return self._pause > 0 or (app is not None and app.store.is_away)
+        return self._pause > 0 or (app is not None and app.store.is_database_down)
 
     @property
     def has_store(self) -> bool:
         """Whether there is a store that takes waiting entries, and somebody who brings them."""
         is_ingested = self._ingester is None or self._ingester.is_running
-        return self._app() is not None and not self.is_away and is_ingested
+        return self._app() is not None and not self.is_database_down and is_ingested
 
     def wake(self) -> None:
         """Look for entries and files now."""
@@ -179,19 +179,19 @@ class CaptureWriter:
         stored = asyncio.get_running_loop().create_future()
         if not isinstance(entry, Capture | EventsEntry):
             if len(self._quick) >= QUEUE:
-                self._dropped("queue", 1)
+                self._record_dropped("queue", 1)
                 return None
             self._quick.append(entry)
             self._wake.set()
             stored.set_result(None)
         else:
             if self.waiting >= QUEUE:
-                self._dropped("queue", 1)
+                self._record_dropped("queue", 1)
                 return None
             self._incoming.append((entry, stored))
             if self._appending is None:
                 self._append_began = self._stopwatch()
-                self._appending = asyncio.create_task(self._append_all())
+                self._appending = asyncio.create_task(self._append_incoming())
             elif self._stopwatch() - self._append_began > STUCK_SECONDS:
                 stored.set_result(None)
         self._idle.clear()
@@ -205,13 +205,13 @@ class CaptureWriter:
         """Write until canceled. A batch in progress is not canceled: `finish` waits for it."""
         while True:
             with fail_open("capture"):
-                await self._look_for_files()
+                await self._adopt_orphaned_files()
                 await self._work()
             with suppress(TimeoutError):
                 until_retry = max(self._retry_at - self._stopwatch(), 0.0)
                 async with asyncio.timeout(until_retry if self._pause else self._adopt_seconds):
                     await self._wake.wait()
-            await self._gather()
+            await self._wait_for_batch()
             self._wake.clear()
 
     async def finish(self) -> None:
@@ -220,7 +220,7 @@ class CaptureWriter:
         if self._appending is not None:
             await asyncio.wait({self._appending})
         with fail_open("capture"):
-            await self._look_for_files()
+            await self._adopt_orphaned_files()
             last = asyncio.create_task(self._work())
             await asyncio.wait({last}, timeout=FINISH_SECONDS)
             last.cancel()
@@ -231,28 +231,28 @@ class CaptureWriter:
                 await asyncio.wait({self._batch})
         with fail_open("capture"):
             await self._spool_lanes()
-        self._dropped("disk", len(self._quick) + len(self._unspooled))
-        await self._on_disk(self._spool.close)
+        self._record_dropped("disk", len(self._quick) + len(self._unspooled))
+        await self._run_on_disk_thread(self._spool.close)
         self._disk.shutdown(wait=False)
 
-    async def _gather(self) -> None:
+    async def _wait_for_batch(self) -> None:
         """Let a batch gather: longer while requests keep coming, which also makes it cheaper."""
         await asyncio.sleep(GATHER_SECONDS if self._ingester is None else SEAL_SECONDS)
         if (app := self._app()) is not None:
             await app.jobs.courtesy.turn()
 
-    async def _on_disk(self, act: Callable[..., T], *given: Any) -> T:
+    async def _run_on_disk_thread(self, act: Callable[..., T], *given: Any) -> T:
         """Run on the one thread that touches the spool."""
         return await asyncio.get_running_loop().run_in_executor(self._disk, act, *given)
 
-    async def _append_all(self) -> None:
+    async def _append_incoming(self) -> None:
         """Append incoming entries; those that arrive meanwhile share the next fsync."""
         try:
             while self._incoming:
                 batch, self._incoming = self._incoming, []
                 self._append_began = self._stopwatch()
                 with fail_open("capture spooled"):
-                    await self._to_spool([entry for entry, _ in batch])
+                    await self._append_to_spool([entry for entry, _ in batch])
                 for _, stored in batch:
                     if not stored.done():
                         stored.set_result(None)
@@ -260,19 +260,19 @@ class CaptureWriter:
             self._appending = None
             self._wake.set()
 
-    async def _look_for_files(self) -> None:
+    async def _adopt_orphaned_files(self) -> None:
         """Adopt files that dead processes left behind."""
         if self._stopwatch() < self._adopt_at or self._ingester is not None:
             return
         self._adopt_at = self._stopwatch() + self._adopt_seconds
-        if await self._on_disk(self._spool.adopt):
+        if await self._run_on_disk_thread(self._spool.adopt_unheld_files):
             self._idle.clear()
             PROXY_SPOOL_BYTES.set(self._spool.waiting)
 
     async def _work(self) -> None:
         """Write until nothing waits or the store is away."""
         if self._ingester is not None:
-            await self._hand_over(self._ingester)
+            await self._hand_over_to_ingester(self._ingester)
             return
         is_behind = False
         while self._quick or self._unspooled or self._spool.waiting:
@@ -281,7 +281,7 @@ class CaptureWriter:
                     await self._spool_lanes()
                     return
                 self._pause = 0.0
-                await self._pace.breathe()
+                await self._pace.yield_to_requests()
             is_behind = True
         if not self._incoming and self._appending is None:
             self._idle.set()
@@ -291,7 +291,7 @@ class CaptureWriter:
         app = self._app()
         return nullcontext() if app is None else app.jobs.courtesy.serving()
 
-    async def _hand_over(self, ingester: SpoolIngester) -> None:
+    async def _hand_over_to_ingester(self, ingester: SpoolIngester) -> None:
         """Give everything to the ingester; only what the disk does not take goes to the store from here."""
         if unreported := self._unreported[:MOST_REPORTED]:
             self._quick.append(EventsEntry(space=MAIN_SPACE, happenings=tuple(unreported)))
@@ -300,7 +300,7 @@ class CaptureWriter:
         while self._unspooled and self.disk_fault and await self._write_uncancelled():
             self._pause = 0.0
         if ingester.is_running:
-            await self._on_disk(self._spool.seal)
+            await self._run_on_disk_thread(self._spool.seal)
             ingester.wake()
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         if not (self._incoming or self._quick or self._unspooled) and self._appending is None:
@@ -309,10 +309,10 @@ class CaptureWriter:
     async def _write_uncancelled(self) -> bool:
         """Write a batch in its own task, which continues if the caller is canceled."""
         if self._batch is None or self._batch.done():
-            self._batch = asyncio.create_task(self._write_some())
+            self._batch = asyncio.create_task(self._write_next_batch())
         return await asyncio.shield(self._batch)
 
-    async def _write_some(self) -> bool:
+    async def _write_next_batch(self) -> bool:
         """Write the next batch; return whether the store took it."""
         if self._quick and not await self._write_from(self._quick):
             return False
@@ -331,7 +331,7 @@ class CaptureWriter:
     async def _write_spooled(self) -> bool:
         """Write the oldest records of the spool; return whether the store took them."""
         entries: list[Entry] = []
-        for record in await self._on_disk(self._spool.next, BATCH):
+        for record in await self._run_on_disk_thread(self._spool.next, BATCH):
             if isinstance(record, MalformedLine):
                 await self._refuse(record)
                 continue
@@ -341,7 +341,7 @@ class CaptureWriter:
                 await self._refuse(MalformedLine(line=record, reason=error.name))
         if not await self._written(entries):
             return False
-        await self._on_disk(self._spool.done)
+        await self._run_on_disk_thread(self._spool.done)
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
         return True
 
@@ -366,7 +366,7 @@ class CaptureWriter:
             return _WriteOutcome.AWAY
         with fail_open("capture batch") as attempt:
             try:
-                await write_entries(app, await drop_forgotten(app, entries), pace=self._pace)
+                await write_entries(app, await remove_forgotten_sentences(app, entries), pace=self._pace)
             except Unavailable as error:
                 log.warning("what was captured waits for the store", error=error.message)
                 return _WriteOutcome.AWAY
@@ -385,29 +385,31 @@ class CaptureWriter:
         """Move everything that waits only in memory to the spool, oldest first."""
         for lane in (self._quick, self._unspooled):
             for _ in range(0, len(lane), BATCH):
-                await self._to_spool([lane.popleft() for _ in range(min(len(lane), BATCH))])
+                await self._append_to_spool([lane.popleft() for _ in range(min(len(lane), BATCH))])
                 if self.disk_fault:
                     return
 
-    async def _to_spool(self, entries: Sequence[Entry]) -> None:
+    async def _append_to_spool(self, entries: Sequence[Entry]) -> None:
         """Append redacted entries. While the disk fails, they wait in memory for the store."""
-        clean = await self._on_disk(self._cleaned, entries)
-        self._dropped("fault", len(entries) - len(clean))
+        clean = await self._run_on_disk_thread(self._redact_and_encode, entries)
+        self._record_dropped("fault", len(entries) - len(clean))
         limit = self._settings().spool_max_mb * MEGABYTE
         try:
-            added = await self._on_disk(partial(self._spool.append, [record for _, record in clean], limit=limit))
+            added = await self._run_on_disk_thread(
+                partial(self._spool.append, [record for _, record in clean], limit=limit)
+            )
         except OSError as error:
             self.disk_fault = error.strerror or type(error).__name__
             log.error("spool not written", error=self.disk_fault)
             held = [entry for entry, _ in clean[: QUEUE - len(self._unspooled)]]
             self._unspooled.extend(held)
-            self._dropped("disk", len(clean) - len(held))
+            self._record_dropped("disk", len(clean) - len(held))
             return
         self.disk_fault = ""
         PROXY_SPOOL_BYTES.set(self._spool.waiting)
-        self._dropped("spool", len(clean) - added)
+        self._record_dropped("spool", len(clean) - added)
 
-    def _cleaned(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
+    def _redact_and_encode(self, entries: Sequence[Entry]) -> list[tuple[Entry, bytes]]:
         """Redact and encode entries. One that cannot be redacted may hold secrets and is dropped."""
         clean: list[tuple[Entry, bytes]] = []
         for entry in entries:
@@ -425,11 +427,11 @@ class CaptureWriter:
         payload = {"file": refused.file, "line": refused.number, "reason": refused.reason}
         self._unreported.append(NewEvent(name="spool_line_refused", subject="spool", payload=payload))
         try:
-            await self._on_disk(self._spool.set_aside, refused.line)
+            await self._run_on_disk_thread(self._spool.set_aside, refused.line)
         except OSError as error:
             log.error("record lost", error=error.strerror)
 
-    def _dropped(self, reason: str, count: int) -> None:
+    def _record_dropped(self, reason: str, count: int) -> None:
         if count <= 0:
             return
         self.tally.dropped[reason] += count

@@ -21,7 +21,7 @@ from festinger.errors import Unavailable
 from festinger.events.catalogue import NewEvent
 from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
-from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, sanitize_text
+from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, redact_and_truncate
 from festinger.proxy.capture.queue import CaptureWriter
 from festinger.proxy.capture.write import EventsEntry, RequestLogEntry, SessionEntry
 from festinger.proxy.context.build import QueryLimiter
@@ -58,7 +58,7 @@ MOST_REASONS = 100
 SessionKey = tuple[ProxyCaller, SessionId]
 
 
-class ExchangeRecorder:
+class NullExchangeRecorder:
     """Records nothing: for a proxy without a store. All methods but `recall` return at once."""
 
     async def recall(self, ctx: RequestContext) -> Sequence[ProxySession]:
@@ -79,7 +79,7 @@ class ExchangeRecorder:
         """Record a finished request, however it ended."""
 
 
-class StoreRecorder(ExchangeRecorder):
+class StoreRecorder(NullExchangeRecorder):
     """Records through the writer and reads back from the open app."""
 
     def __init__(
@@ -103,7 +103,7 @@ class StoreRecorder(ExchangeRecorder):
 
     async def recall(self, ctx: RequestContext) -> Sequence[ProxySession]:
         app, session = self._app(), ctx.session
-        if app is None or self._writer.is_away or not (_session_key(ctx) in self._shared or may_be_stale(ctx)):
+        if app is None or self._writer.is_database_down or not (_session_key(ctx) in self._shared or may_be_stale(ctx)):
             return ()
         name = None if ctx.match is SessionMatchKind.NEW else session.id
         try:
@@ -152,18 +152,18 @@ class StoreRecorder(ExchangeRecorder):
             rewritten=ctx.prefix_change is PrefixChange.FORGOTTEN,
         )
         self._writer.put(SessionEntry(space=session.caller.space, session=state))
-        begin_log(ctx)
+        add_request_log_details(ctx)
 
     def capture(self, ctx: RequestContext) -> Stored | None:
         settings = self._settings()
         if not self._is_captured(ctx):
-            log_reply(ctx)
+            add_reply_log_details(ctx)
             return None
         tools = self._new_tools(ctx)
         capture = build_capture(ctx, seen=self._count_seen(ctx), at=self._clock(), settings=settings, tools=tools)
         texts = capture.exchange.words if settings.log_text else ()
         redact = self._writer.redact(capture.space)
-        log_reply(ctx, [sanitize_text(words.text, redact=redact) for words in texts])
+        add_reply_log_details(ctx, [redact_and_truncate(words.text, redact=redact) for words in texts])
         if capture.exchange.id in self._captured and not capture.exchange.said:
             return None
         if (stored := self._writer.put(capture)) is None:
@@ -204,7 +204,7 @@ class StoreRecorder(ExchangeRecorder):
         self.emit(ctx.space, [event])
 
     def _is_captured(self, ctx: RequestContext) -> bool:
-        return ctx.is_learned and self._settings().capture == "on"
+        return ctx.may_be_learned and self._settings().capture == "on"
 
     def _count_seen(self, ctx: RequestContext) -> int:
         """How many turns of this history were captured before; 0 if the history differs."""
@@ -239,7 +239,7 @@ def may_be_stale(ctx: RequestContext) -> bool:
     return answers > 1
 
 
-def begin_log(ctx: RequestContext) -> None:
+def add_request_log_details(ctx: RequestContext) -> None:
     """Note the details of a request that is forwarded."""
     session, status = ctx.session, ctx.memory_status
     lines = ctx.block.lines if ctx.block is not None else ()
@@ -258,7 +258,7 @@ def begin_log(ctx: RequestContext) -> None:
         ctx.log_details["moved"] = ctx.prefix_change.value
 
 
-def log_reply(ctx: RequestContext, texts: Sequence[str] = ()) -> None:
+def add_reply_log_details(ctx: RequestContext, texts: Sequence[str] = ()) -> None:
     """Note the details of the response."""
     if not ctx.log_details:
         return

@@ -15,8 +15,15 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from festinger.store.paths import make_folder, open_private, sync_folder
-from festinger.store.repositories.request_log import BAD, ENDING, HEAD_BYTES, MalformedLine, decode_line, encode_line
+from festinger.store.paths import make_folder, open_private_file, sync_folder
+from festinger.store.repositories.request_log import (
+    BAD,
+    ENDING,
+    HEAD_BYTES,
+    MalformedLine,
+    decode_spool_line,
+    encode_spool_line,
+)
 
 READ_BYTES = 2**20
 SEGMENT_BYTES = 2**23
@@ -27,11 +34,11 @@ MOST_SEALED = 64
 _STORE = re.compile(r"[0-9a-f]{8}\.")
 
 
-def split_records(data: bytes) -> tuple[list[bytes | MalformedLine], int]:
+def decode_records(data: bytes) -> tuple[list[bytes | MalformedLine], int]:
     """Decode the records of complete lines; return them and the bytes they take."""
     whole = data.rfind(b"\n") + 1
     lines = data[:whole].split(b"\n")[:-1]
-    return [decode_line(line) for line in lines], whole
+    return [decode_spool_line(line) for line in lines], whole
 
 
 class _SpoolFile:
@@ -63,7 +70,7 @@ class _SpoolFile:
     def next(self, most: int) -> tuple[list[bytes | MalformedLine], int]:
         """The next records, and the bytes they take."""
         data = b""
-        while not (found := split_records(data))[1]:
+        while not (found := decode_records(data))[1]:
             piece = os.pread(self.handle, READ_BYTES, self.read + len(data))
             if not piece:
                 torn = MalformedLine(line=data, reason="torn")
@@ -81,7 +88,7 @@ class _SpoolFile:
     def _numbered(self, refused: MalformedLine, at: int) -> MalformedLine:
         return MalformedLine(line=refused.line, reason=refused.reason, number=self.lines + at + 1, file=self.path.name)
 
-    def throw_away(self, size: int, records: int) -> None:
+    def discard_records(self, size: int, records: int) -> None:
         self.read += size
         self.lines += records
         if not self.waiting:
@@ -118,11 +125,11 @@ class Spool:
         except FileNotFoundError:
             return 0
 
-    def adopt(self) -> int:
+    def adopt_unheld_files(self) -> int:
         """Adopt files that no process holds; return the bytes that wait in them."""
         if not self._folder.is_dir():
             return 0
-        left = [file for path in self._others() if (file := _adopt_file(path)) is not None]
+        left = [file for path in self._unheld_files() if (file := _adopt_file(path)) is not None]
         own = [file for file in self._files if self._is_own(file.path)]
         others = [*left, *(file for file in self._files if file not in own)]
         self._files = deque([*sorted(others, key=lambda file: file.path.stem), *own])
@@ -130,7 +137,7 @@ class Spool:
 
     def seal(self) -> None:
         """Leave what was appended to another process, and open the file of the next append in advance."""
-        others = [size for path in self._others() if (size := _size(path))]
+        others = [size for path in self._unheld_files() if (size := _size(path))]
         written = [file for file in self._files if file.waiting]
         if len(others) < MOST_SEALED:
             for file in written:
@@ -139,19 +146,19 @@ class Spool:
                 file.close()
             if written and not self._files:
                 self._segments += 1
-                self._last()
+                self._open_current_file()
         self._sealed_bytes = sum(others)
 
     def append(self, records: Sequence[bytes], *, limit: int) -> int:
         """Append records up to a total of `limit` waiting bytes; return how many were added."""
         room, fitting = limit - self.waiting, []
-        for line in map(encode_line, records):
+        for line in map(encode_spool_line, records):
             room -= len(line)
             if room < 0:
                 break
             fitting.append(line)
         if fitting:
-            self._last().append(fitting)
+            self._open_current_file().append(fitting)
         return len(fitting)
 
     def next(self, most: int) -> list[bytes | MalformedLine]:
@@ -170,7 +177,7 @@ class Spool:
     def done(self) -> None:
         """Delete what `next` returned; it is stored elsewhere."""
         for file, size, records in self._taken:
-            file.throw_away(size, records)
+            file.discard_records(size, records)
             if not file.waiting and (file is not self._files[-1] or not self._is_own(file.path)):
                 self._files.remove(file)
                 file.close()
@@ -179,7 +186,7 @@ class Spool:
     def set_aside(self, line: bytes) -> None:
         """Keep a rejected record for a person to inspect."""
         make_folder(self._folder)
-        handle = open_private(self._folder / BAD, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        handle = open_private_file(self._folder / BAD, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             os.write(handle, line.rstrip(b"\n") + b"\n")
         finally:
@@ -190,7 +197,7 @@ class Spool:
             file.close()
         self._files.clear()
 
-    def _others(self) -> list[Path]:
+    def _unheld_files(self) -> list[Path]:
         """The files of this store that this process does not hold, oldest first."""
         held, store = {file.path for file in self._files}, _STORE.match(self._name)
         return [
@@ -203,7 +210,7 @@ class Spool:
     def _is_own(self, path: Path) -> bool:
         return path.name.startswith(self._name)
 
-    def _last(self) -> _SpoolFile:
+    def _open_current_file(self) -> _SpoolFile:
         last = self._files[-1] if self._files else None
         if last is None or last.path.name != self._segment_name() or last.size > SEGMENT_BYTES:
             self._segments += last is not None and last.path.name == self._segment_name()
@@ -229,7 +236,7 @@ def _size(path: Path) -> int:
 
 
 def _open_locked(path: Path) -> int:
-    handle = open_private(path, os.O_RDWR | os.O_CREAT)
+    handle = open_private_file(path, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

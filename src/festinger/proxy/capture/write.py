@@ -26,9 +26,9 @@ from festinger.errors import BadInput
 from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, Scope, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
-from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_subject
+from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_event_subject
 from festinger.runtime.app import App
-from festinger.runtime.erasure import ledger_of
+from festinger.runtime.erasure import open_ledger_of_app
 from festinger.store.pool import Transaction
 from festinger.store.repositories.exchanges import ExchangeWriteResult, StoredSession, save_sessions, write_exchanges
 from festinger.store.repositories.request_log import LoggedRequest, log_requests
@@ -129,7 +129,7 @@ class WorkPacer:
         self._stopwatch = stopwatch
         self._since = stopwatch()
 
-    async def breathe(self) -> None:
+    async def yield_to_requests(self) -> None:
         """Call between pieces of work."""
         stopped = self._stopwatch()
         worked = stopped - self._since
@@ -155,10 +155,10 @@ async def write_entries(app: App, entries: Sequence[Entry], *, pace: WorkPacer) 
     for entry in entries:
         by_space[entry.space].append(entry)
     for space in sorted(by_space.keys() & set(app.directory.ids())):
-        await _write_space(app, space, by_space[space], pace=pace)
+        await _write_space_entries(app, space, by_space[space], pace=pace)
 
 
-async def _write_space(app: App, space: SpaceId, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
+async def _write_space_entries(app: App, space: SpaceId, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
     captures = _select_kind(entries, Capture)
     spoken = await _extract_claims(app, space, captures, pace=pace) if captures else {}
     async with app.store.transaction() as transaction:
@@ -180,7 +180,7 @@ async def _write_exchanges(
 ) -> ExchangeWriteResult:
     captures = _select_kind(entries, Capture)
     # Lock each session while writing, so that its first exchange is first for everybody.
-    held = {session_subject(capture.exchange.session) for capture in captures}
+    held = {session_event_subject(capture.exchange.session) for capture in captures}
     if held:
         await app.outbox.hold(transaction, sorted(held), space=space)
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
@@ -212,22 +212,22 @@ async def _extract_claims(
         words = capture.exchange.words
         unvouched: set[str] = set()
         for each in words:
-            for part in iter_slices(each.text) if each.origin in UNTRUSTED else ():
+            for part in iter_readable_slices(each.text) if each.origin in UNTRUSTED else ():
                 unvouched.update(token_texts(part))
-                await pace.breathe()
+                await pace.yield_to_requests()
         for each in words:
-            for part in iter_slices(each.text):
+            for part in iter_readable_slices(each.text):
                 said = SourceText(text=part, origin=each.origin, message=str(each.id))
                 spoken = app.world.recollector.spoken(_build_scope(capture), said, unvouched=unvouched)
                 if spoken is not None:
                     # The message keeps the hash of the first slice with claims.
                     first = found.get(each.id)
                     found[each.id] = replace(first, claims=[*first.claims, *spoken.claims]) if first else spoken
-                await pace.breathe()
+                await pace.yield_to_requests()
     return found
 
 
-def iter_slices(text: str) -> Iterator[str]:
+def iter_readable_slices(text: str) -> Iterator[str]:
     """Split the part of a text that is read at line ends or between words."""
     if len(text) > READ_CHARS:
         text = f"{text[: READ_CHARS // 2]}\n{text[-READ_CHARS // 2 :]}"
@@ -248,10 +248,10 @@ async def _count_words(app: App, captures: Sequence[Capture], *, new: frozenset[
         for words in capture.exchange.words:
             if words.id in left:
                 left.discard(words.id)
-                read = "".join(iter_slices(words.text))
+                read = "".join(iter_readable_slices(words.text))
                 said = SourceText(text=read, origin=words.origin, message=str(words.id))
                 await app.world.recollector.count(_build_scope(capture), said)
-                await pace.breathe()
+                await pace.yield_to_requests()
 
 
 def _build_scope(capture: Capture) -> Scope:
@@ -263,7 +263,7 @@ def _select_kind(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:
     return [entry for entry in entries if isinstance(entry, kind)]
 
 
-async def drop_forgotten(app: App, entries: Sequence[Entry]) -> list[Entry]:
+async def remove_forgotten_sentences(app: App, entries: Sequence[Entry]) -> list[Entry]:
     """Remove what was forgotten after it was said; only exchanges contain texts."""
     oldest: dict[SpaceId, datetime] = {}
     for entry in entries:
@@ -281,7 +281,7 @@ async def _drop_forgotten_words(app: App, entry: Capture) -> Capture:
     words = [*exchange.said, *([exchange.reply] if exchange.reply else [])]
     async with app.store.transaction() as transaction:
         left = await strip_forgotten_sentences(
-            transaction, ledger_of(app), entry.space, [each.text for each in words], since=exchange.at
+            transaction, open_ledger_of_app(app), entry.space, [each.text for each in words], since=exchange.at
         )
     clean = [replace(each, text=text) for each, text in zip(words, left, strict=True)]
     said = tuple(clean[: len(exchange.said)])

@@ -19,24 +19,24 @@ from festinger.clock import system_stopwatch
 from festinger.ids import NewId, Scope, SessionId
 from festinger.observability.metrics import PROXY_PREFIX_CHANGED
 from festinger.proxy.context.edit import (
+    BlockPosition,
     FindModelfile,
-    Position,
     PresentLines,
     find_no_modelfile,
     find_placed_blocks,
-    shown_lines,
+    lines_by_subject,
 )
-from festinger.proxy.context.memories import Lines, MemoryReader, Restate, find_memory_updates, no_line_updates
+from festinger.proxy.context.memories import Lines, MemoryReader, Restate, find_memory_line_updates, no_line_updates
 from festinger.proxy.context.place import ContextInput, inject_context, may_add_notes_this_turn
 from festinger.proxy.errors import fail_open
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
-from festinger.proxy.parser import unasked_texts, world_scope
+from festinger.proxy.parser import build_request_scope, select_unqueried_texts
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxyCaller, ProxySession
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
 from festinger.runtime.world import preload_world
-from festinger.services.block import ContextBlock, ContextLine, graph_line
+from festinger.services.block import ContextBlock, ContextLine, build_world_line
 from festinger.services.recollect import (
     NOTHING,
     MemoryFetchResult,
@@ -178,8 +178,8 @@ class ContextBuilder:
         shown = memory_note_ids(line for block in _all_blocks(ctx.session) for line in block.lines)
         queries = _PendingQueries(visible=_visible_memories(ctx) if shown else ())
         if may_add_notes_this_turn(ctx):
-            texts = unasked_texts(ctx)
-            queries.world = asyncio.create_task(self._world.recollect(world_scope(ctx), texts))
+            texts = select_unqueried_texts(ctx)
+            queries.world = asyncio.create_task(self._world.recollect(build_request_scope(ctx), texts))
             if self._memories is not None and self._memories.may_know(ctx.space) and (cue := build_cue(texts)):
                 queries.cue = cue
                 queries.memory = self._recalls.ask(
@@ -188,7 +188,7 @@ class ContextBuilder:
                 queries.busy = queries.memory is None
         if self._memories is not None and (asked := {*shown, *memory_note_ids(late.notes)}):
             queries.standing = self._lookups.ask(
-                _find_standing(self._memories, ctx, asked), background=self._background
+                _load_lines_or_none(self._memories, ctx, asked), background=self._background
             )
         return queries
 
@@ -217,31 +217,33 @@ class ContextBuilder:
         self, memories: MemoryReader, ctx: RequestContext, queries: _PendingQueries, *, by_words: bool = False
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
-            return await memories.recall(world_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words)
+            return await memories.recall(
+                build_request_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words
+            )
         return MemoryFetchResult(failed=attempt.failed)
 
     def _collect(
         self, ctx: RequestContext, key: Key, queries: _PendingQueries, late: LateResults, standing: Lines | None
     ) -> ContextInput:
         """What the queries brought in time, and what came late for earlier requests, in its present state."""
-        settings, scope, world, memory = ctx.settings.proxy, world_scope(ctx), queries.world, queries.memory
+        settings, scope, world, memory = ctx.settings.proxy, build_request_scope(ctx), queries.world, queries.memory
         found, recalled, is_late = Recollection(), NOTHING, world is not None and not world.done()
         answer = world.result() if world is not None and world.done() else found
         if world is not None and is_late:
-            self._background.start(self._keep_found(key, world))
+            self._background.start(self._keep_late_world(key, world))
         if memory is not None and memory.done():
             recalled = memory.result()
         elif memory is not None:
             if queries.by_words is not None and queries.by_words.done():
                 recalled = queries.by_words.result()
-            self._background.start(self._keep_notes(key, memory))
+            self._background.start(self._keep_late_notes(key, memory))
         found = found if answer is None else answer
-        shown = shown_lines(_all_blocks(ctx.session))
-        changed = find_memory_updates(shown, standing) if standing is not None else {}
+        shown = lines_by_subject(_all_blocks(ctx.session))
+        changed = find_memory_line_updates(shown, standing) if standing is not None else {}
         late_lines = {line.about: line for each in late.found for line in unstated_world_lines(each)}
         notes = drop_covered_notes((*recalled.lines, *_refresh_memory_lines(late.notes, standing)), found)
         modelfile = None
-        if Position(settings.injection_position) is not Position.TURN:
+        if BlockPosition(settings.injection_position) is not BlockPosition.TURN:
             modelfile = self._modelfile(ctx.chat.model, ctx.chat.kind.protocol, settings)
         return ContextInput(
             lines=(
@@ -249,7 +251,7 @@ class ContextBuilder:
                 *_refresh_world_lines(late_lines, self._restate(scope, late_lines) if late_lines else {}),
             ),
             notes=notes,
-            unknown=tuple(graph_line(text) for text in found.zero_hit_lines),
+            unknown=tuple(build_world_line(text) for text in found.zero_hit_lines),
             present={**self._restate(scope, shown), **changed} if shown else {},
             modelfile=modelfile,
             is_late=is_late,
@@ -258,12 +260,12 @@ class ContextBuilder:
             recall=recalled.recall,
         )
 
-    async def _keep_found(self, key: Key, task: asyncio.Task[Recollection | None]) -> None:
+    async def _keep_late_world(self, key: Key, task: asyncio.Task[Recollection | None]) -> None:
         if found := await task:
             late = self._late.get(key, LateResults())
             self._late[key] = replace(late, found=(found, *late.found))
 
-    async def _keep_notes(self, key: Key, task: asyncio.Task[MemoryFetchResult]) -> None:
+    async def _keep_late_notes(self, key: Key, task: asyncio.Task[MemoryFetchResult]) -> None:
         if lines := (await task).lines:
             late = self._late.get(key, LateResults())
             self._late[key] = replace(late, notes=(*lines, *late.notes))
@@ -279,9 +281,9 @@ class ContextBuilder:
             self._late[key] = left
 
 
-async def _find_standing(memories: MemoryReader, ctx: RequestContext, ids: Collection[UUID]) -> Lines | None:
+async def _load_lines_or_none(memories: MemoryReader, ctx: RequestContext, ids: Collection[UUID]) -> Lines | None:
     with fail_open(PART):
-        return await memories.standing(world_scope(ctx), ids)
+        return await memories.standing(build_request_scope(ctx), ids)
     return None
 
 

@@ -29,7 +29,7 @@ from cachetools import LRUCache
 from festinger.clock import Stopwatch, system_stopwatch
 from festinger.proxy.auth import replace_api_key
 from festinger.proxy.loops.keys import ChatRole
-from festinger.proxy.protocols.json_edit import Edit, MemberUpdate, NewElement, TextEdit, apply_edits
+from festinger.proxy.protocols.json_edit import Edit, ElementInsertion, MemberUpdate, TextEdit, apply_edits
 from festinger.proxy.protocols.messages import ChatRequest, Path, RequestKind, RequestTurn, SkipReason
 from festinger.proxy.routes import ApiProtocol
 from festinger.proxy.transport.upstream import (
@@ -40,13 +40,13 @@ from festinger.proxy.transport.upstream import (
     iter_chunks,
 )
 from festinger.runtime.lifecycle import BackgroundTasks
-from festinger.services.block import ContextBlock, ContextLine, NoteRef, format_label
+from festinger.services.block import ContextBlock, ContextLine, NoteRef, sanitize_label
 from festinger.settings.tree import ProxySettings
 from festinger.text.blocks import GAP, BlockMarker, IsOurs, find_blocks, is_never_ours
 
 
-def build_mark(label: str, is_ours: IsOurs = is_never_ours) -> BlockMarker:
-    return BlockMarker(label=format_label(label), is_ours=is_ours)
+def build_block_marker(label: str, is_ours: IsOurs = is_never_ours) -> BlockMarker:
+    return BlockMarker(label=sanitize_label(label), is_ours=is_ours)
 
 
 def remove_notes(standing: ContextBlock, forgotten: Collection[NoteRef]) -> ContextBlock | None:
@@ -77,11 +77,11 @@ def find_placed_blocks(
     )
 
 
-def find_carrier_turn(
+def choose_block_turn(
     request: ChatRequest, links: tuple[bytes, ...], *, forwarded: Collection[bytes], tools_may_carry: bool = False
 ) -> tuple[RequestTurn, bytes] | SkipReason:
     """The turn that may carry a new block and its anchor, or why there is none."""
-    user = request.newest_user
+    user = request.newest_user_turn
     if user is None:
         return SkipReason.NO_USER
     turn: RequestTurn = user
@@ -102,10 +102,10 @@ def _turn_index(turns: Sequence[RequestTurn], turn: RequestTurn) -> int:
 
 def ends_with_tool_results(request: ChatRequest) -> bool:
     last = request.turns[-1]
-    return last.role is ChatRole.TOOL or (last.role is ChatRole.USER and last.only_results)
+    return last.role is ChatRole.TOOL or (last.role is ChatRole.USER and last.has_only_results)
 
 
-def shown_lines(blocks: Iterable[ContextBlock]) -> dict[str, ContextLine]:
+def lines_by_subject(blocks: Iterable[ContextBlock]) -> dict[str, ContextLine]:
     """The lines of these blocks by subject; later lines win."""
     return {line.about: line for block in blocks for line in block.lines if line.about}
 
@@ -148,7 +148,7 @@ def correction_lines(present: PresentLines) -> tuple[ContextLine, ...]:
     return tuple(state.line for state in present.values() if state.line is not None)
 
 
-def remove_forgotten(blocks: Mapping[bytes, ContextBlock], present: PresentLines) -> Mapping[bytes, ContextBlock]:
+def remove_forgotten_notes(blocks: Mapping[bytes, ContextBlock], present: PresentLines) -> Mapping[bytes, ContextBlock]:
     """Remove forgotten notes from blocks by anchor; return the same mapping if there are none."""
     gone = forgotten_notes(present)
     if not gone:
@@ -172,7 +172,7 @@ def select_new_lines(lines: Iterable[ContextLine], shown: Mapping[str, ContextLi
     return tuple(found)
 
 
-class Position(StrEnum):
+class BlockPosition(StrEnum):
     TURN = "turn"
     SYSTEM_START = "system_start"
     SYSTEM_END = "system_end"
@@ -206,16 +206,18 @@ def build_content_edit(request: ChatRequest, turn: RequestTurn, text: str, *, at
         return TextEdit(path=path, at=len(content) if at_end else 0, text=GAP + text if at_end else text + GAP)
     if isinstance(content, list):
         part = {"type": "input_text" if request.kind is RequestKind.RESPONSES else "text", "text": text}
-        return NewElement(path=path, index=len(content) if at_end else _index_after_results(content), element=part)
+        return ElementInsertion(
+            path=path, index=len(content) if at_end else _index_after_results(content), element=part
+        )
     return None
 
 
 def build_system_edit(
-    request: ChatRequest, block: str, *, position: Position, modelfile: Modelfile | None
+    request: ChatRequest, block: str, *, position: BlockPosition, modelfile: Modelfile | None
 ) -> Edit | None:
     """Put the block into the system text; `None` if it must go into the turn."""
     system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
-    at_end = position is Position.SYSTEM_END
+    at_end = position is BlockPosition.SYSTEM_END
     if system is not None and system.span is not None:
         return _build_section_edit(request, system, block, at_end=at_end)
     if system is not None:
@@ -249,7 +251,7 @@ def _build_modelfile_edit(request: ChatRequest, block: str, own: str) -> Edit | 
     """A system text hides the model's own, so include that one."""
     if request.kind is not RequestKind.GENERATE:
         whole = f"{block}{GAP}{own}" if own else block
-        return NewElement(path=("messages",), index=0, element={"role": "system", "content": whole})
+        return ElementInsertion(path=("messages",), index=0, element={"role": "system", "content": whole})
     whole = f"{own}{GAP}{block}" if own else block
     if "system" not in request.tree:
         return MemberUpdate(path=(), members={"system": whole})
@@ -269,14 +271,14 @@ def insert_blocks(
     *,
     mark: BlockMarker,
     system: ContextBlock | None = None,
-    position: Position = Position.TURN,
+    position: BlockPosition = BlockPosition.TURN,
     modelfile: Modelfile | None = None,
 ) -> tuple[bytes, int]:
     """Insert blocks: `standing` into their turns, `system` into the system text; return how many were inserted.
 
     Raises `AmbiguousJsonError` if a position is uncertain.
     """
-    edits: list[Edit] = [*build_echo_edits(request, mark)]
+    edits: list[Edit] = [*build_echo_removals(request, mark)]
     echoed = len(edits)
     in_turns = [build_turn_edit(request, each.turn, each.block.text) for each in standing]
     edits += (edit for edit in in_turns if edit is not None)
@@ -287,28 +289,28 @@ def insert_blocks(
     return body, len(edits) - echoed
 
 
-def build_echo_edits(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:
+def build_echo_removals(request: ChatRequest, mark: BlockMarker) -> Iterator[TextEdit]:
     """Edits that remove our blocks from assistant messages."""
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and turn.carries:
-            for path, text, offset in iter_texts(request, turn):
+            for path, text, offset in iter_turn_texts(request, turn):
                 for start, end in find_blocks(text, mark):
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
 
-def find_incoming_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
+def find_foreign_block_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
     """Lines of our blocks that a proxy before this one put into messages other than the assistant's."""
     return frozenset(
         line
         for turn in request.turns
         if turn.carries and turn.role is not ChatRole.ASSISTANT
-        for _, text, _ in iter_texts(request, turn)
+        for _, text, _ in iter_turn_texts(request, turn)
         for start, end in find_blocks(text, mark)
         for line in text[start:end].splitlines()
     )
 
 
-def iter_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
+def iter_turn_texts(request: ChatRequest, turn: RequestTurn) -> Iterator[tuple[Path, str, int]]:
     """The strings of a turn's text, each with its path and offset."""
     value: Any = request.at(turn.path)
     if turn.span is not None:
@@ -375,7 +377,7 @@ class ModelfileCache:
 
     async def _look_up(self, model: str, known: _CachedModelfile, *, base: str, key: str | None) -> None:
         try:
-            digest = find_digest(await self._answer("GET", "/api/tags", base=base, key=key), model)
+            digest = find_model_digest(await self._answer("GET", "/api/tags", base=base, key=key), model)
             if digest and digest != known.digest:
                 shown = await self._answer("POST", "/api/show", base=base, key=key, body={"model": model})
                 known.digest, known.modelfile = digest, parse_modelfile(shown)
@@ -405,7 +407,7 @@ class ModelfileCache:
             return None
 
 
-def find_digest(tags: Any, model: str) -> str:
+def find_model_digest(tags: Any, model: str) -> str:
     """Find the digest of a model name in a model list; empty if missing."""
     listed = tags.get("models") if isinstance(tags, dict) else None
     names = (model, model if ":" in model else f"{model}:latest")

@@ -15,13 +15,13 @@ import structlog
 from festinger.errors import Unavailable
 from festinger.ids import Scope, SpaceId
 from festinger.observability.metrics import DEGRADED
-from festinger.proposals.health import reload_observations
+from festinger.proposals.health import reload_proposals_for_agent
 from festinger.proxy.context.edit import LineUpdate, PresentLines
 from festinger.proxy.sessions.session import shorten_session_id
-from festinger.proxy.statements import StoredLearner
+from festinger.proxy.statements import RequestLearner
 from festinger.retrieval.notes import load_current_memories
 from festinger.runtime.app import App
-from festinger.services.block import ContextLine, NoteRef, graph_line
+from festinger.services.block import ContextLine, NoteRef, build_world_line
 from festinger.services.recollect import (
     EDGE,
     NOTHING,
@@ -57,7 +57,7 @@ class MemoryReader(Protocol):
 
 
 class AppMemoryReader:
-    def __init__(self, app: Callable[[], App | None], *, learner: StoredLearner) -> None:
+    def __init__(self, app: Callable[[], App | None], *, learner: RequestLearner) -> None:
         self._app = app
         self._learner = learner
 
@@ -66,7 +66,7 @@ class AppMemoryReader:
         if app is None:
             return False
         return (
-            app.recall.holdings.may_hold(space)
+            app.recall.holdings.may_have_memories(space)
             or app.inbox.deps.terms(space).surface
             or self._learner.is_learning(space)
         )
@@ -91,7 +91,7 @@ class AppMemoryReader:
             return None
         try:
             found = await load_current_memories(app.recall.deps, _build_scope(scope), memories)
-            observed = await reload_observations(app.inbox.deps, scope.space, set(memories) - set(found))
+            observed = await reload_proposals_for_agent(app.inbox.deps, scope.space, set(memories) - set(found))
         except Unavailable as error:
             _report_unavailable(error)
             return None
@@ -117,7 +117,7 @@ def no_line_updates(_place: Scope, _shown: Mapping[str, ContextLine]) -> Present
     return {}
 
 
-def bind_restater(app: Callable[[], App | None]) -> Restate:
+def build_line_update_finder(app: Callable[[], App | None]) -> Restate:
     """Use the world of the open app; while it is not loaded, nothing counts as changed."""
 
     def restate(scope: Scope, shown: Mapping[str, ContextLine]) -> PresentLines:
@@ -134,7 +134,7 @@ def find_shown_line_updates(world: World, shown: Mapping[str, ContextLine]) -> d
     return {about: present for about, present in found if present is not None}
 
 
-def find_memory_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
+def find_memory_line_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
     memory_lines = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)
@@ -150,7 +150,7 @@ def _find_line_update(world: World, line: ContextLine) -> LineUpdate | None:
         return LineUpdate(forgotten=gone) if gone else None
     standing = [(row, edge) for _, row, edge in edges if row is not None and edge is not None]
     row, now = standing[0][0], [edge for _, edge in standing]
-    line = graph_line(line_of(world, row, now, disputed=world.pending_slots), _edge_notes(world, row, now))
+    line = build_world_line(line_of(world, row, now, disputed=world.pending_slots), _edge_notes(world, row, now))
     return LineUpdate(line=line, forgotten=gone)
 
 

@@ -12,24 +12,24 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from festinger.proxy.context.edit import (
+    BlockPosition,
     Modelfile,
     PlacedBlock,
-    Position,
     PresentLines,
     build_system_edit,
     build_turn_edit,
+    choose_block_turn,
     choose_system_block,
     correction_lines,
     ends_with_tool_results,
-    find_carrier_turn,
-    find_incoming_lines,
+    find_foreign_block_lines,
     find_placed_blocks,
     forgotten_notes,
     insert_blocks,
-    remove_forgotten,
+    lines_by_subject,
+    remove_forgotten_notes,
     remove_notes,
     select_new_lines,
-    shown_lines,
 )
 from festinger.proxy.headers import MemoryReason, MemoryResult, MemoryStatus
 from festinger.proxy.loops.keys import ChatRole
@@ -158,14 +158,14 @@ class _BlockPlacer:
     found: ContextInput
 
     @property
-    def position(self) -> Position:
-        return Position(self.ctx.settings.proxy.injection_position)
+    def position(self) -> BlockPosition:
+        return BlockPosition(self.ctx.settings.proxy.injection_position)
 
     def in_system(self) -> _Placement | None:
         """Place the notes in the system text; `None` if they must go into the turn."""
-        if self.position is Position.TURN or not self._has_system():
+        if self.position is BlockPosition.TURN or not self._has_system():
             return None
-        if self._carries():
+        if self._has_foreign_block():
             return _Placement(why_not=SkipReason.ALREADY, above=True)
         before = self.session.system_block
         block, cut = self._build(instead=before)
@@ -173,7 +173,7 @@ class _BlockPlacer:
         return _Placement(
             fresh=after if changed or before is None else None,
             system=after,
-            why_not=_why_not(block, cut),
+            why_not=_find_full_reason(block, cut),
             above=True,
             cut=cut,
         )
@@ -181,7 +181,7 @@ class _BlockPlacer:
     def in_turn(self) -> _Placement:
         """Place the new notes in the newest user turn."""
         request, links = self.ctx.chat, self.ctx.chain.links
-        spot = find_carrier_turn(
+        spot = choose_block_turn(
             request,
             links,
             forwarded=frozenset(self.session.links),
@@ -189,28 +189,28 @@ class _BlockPlacer:
         )
         if isinstance(spot, SkipReason):
             return _Placement(why_not=spot)
-        if self._carries():
+        if self._has_foreign_block():
             return _Placement(why_not=SkipReason.ALREADY)
         turn, anchor = spot
         if build_turn_edit(request, turn, "") is None:
             return _Placement(why_not=SkipReason.NO_PLACE)
         block, cut = self._build()
         if block is None:
-            return _Placement(why_not=_why_not(block, cut), cut=cut)
+            return _Placement(why_not=_find_full_reason(block, cut), cut=cut)
         return _Placement(fresh=block, joining=PlacedBlock(turn=turn, anchor=anchor, block=block), cut=cut)
 
     def _has_system(self) -> bool:
         request, modelfile = self.ctx.chat, self.found.modelfile
         return build_system_edit(request, "", position=self.position, modelfile=modelfile) is not None
 
-    def _carries(self) -> bool:
+    def _has_foreign_block(self) -> bool:
         """Whether a proxy before this one has added its block."""
         request = self.ctx.chat
         system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
-        return any(turn is not None and turn.carries for turn in (system, request.newest_user))
+        return any(turn is not None and turn.carries for turn in (system, request.newest_user_turn))
 
     def _person_spoke(self) -> bool:
-        user = self.ctx.chat.newest_user
+        user = self.ctx.chat.newest_user_turn
         return user is not None and user.by_person and self.ctx.chain.end not in self.session.links
 
     def _build(self, *, instead: ContextBlock | None = None) -> tuple[ContextBlock | None, tuple[ContextLine, ...]]:
@@ -222,8 +222,8 @@ class _BlockPlacer:
         if not (found.lines or found.notes or found.unknown or found.present):
             return None, ()
         blocks = [each.block for each in self.standing]
-        shown = shown_lines(blocks if instead is None else (*blocks, instead))
-        along = find_incoming_lines(request, self.ctx.mark)
+        shown = lines_by_subject(blocks if instead is None else (*blocks, instead))
+        along = find_foreign_block_lines(request, self.ctx.mark)
         changed = _with_reason(
             LineReason.CHANGED, correction_lines({about: now for about, now in found.present.items() if about in shown})
         )
@@ -247,7 +247,7 @@ class _BlockPlacer:
         return fitting, made.lines[len(fitting.lines) if fitting else 0 :]
 
 
-def _why_not(block: ContextBlock | None, cut: tuple[ContextLine, ...]) -> StrEnum:
+def _find_full_reason(block: ContextBlock | None, cut: tuple[ContextLine, ...]) -> StrEnum:
     return SkipReason.FULL if block is None and cut else MemoryReason.NONE
 
 
@@ -269,7 +269,7 @@ def _remove_forgotten(session: ProxySession, present: PresentLines) -> ProxySess
     above = session.system_block
     return replace(
         session,
-        blocks=remove_forgotten(session.blocks, present),
+        blocks=remove_forgotten_notes(session.blocks, present),
         system_block=remove_notes(above, gone) if above is not None else None,
     )
 

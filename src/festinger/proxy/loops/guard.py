@@ -179,14 +179,14 @@ class LoopGuard:
         )
         return mitigate_loop(request, case, settings.loop)
 
-    def undo_mitigation(self, ctx: RequestContext) -> None:
+    def record_rejected_mitigation(self, ctx: RequestContext) -> None:
         """The upstream rejected the edited request, so it is sent without countermeasures."""
         if "temperature" in ctx.mitigations:
             self._fixed_sampling[_model_key(ctx.chat)] = True
         ctx.mitigations = ()
         ctx.loop_status = _build_status(ctx)
 
-    def note_response(self, ctx: RequestContext, status: int | None) -> None:
+    def record_response_status(self, ctx: RequestContext, status: int | None) -> None:
         """Note the status of the upstream's response; `None` if there was none."""
         if status is None or status >= FAILED:
             now = self._clock()
@@ -196,7 +196,7 @@ class LoopGuard:
             # This response will not be read to its end.
             self._emit(ctx.space, _request_events(ctx))
 
-    def watch_reply(self, ctx: RequestContext, parser: ReplyParser) -> ReplyMonitor:
+    def build_reply_monitor(self, ctx: RequestContext, parser: ReplyParser) -> ReplyMonitor:
         return ReplyMonitor(ctx.chat, parser, settings=ctx.settings.proxy.loop, clock=self._clock)
 
     def finish_reply(self, ctx: RequestContext, monitor: ReplyMonitor, text: str) -> tuple[NewEvent, ...]:
@@ -215,12 +215,12 @@ class LoopGuard:
 
     def _count(self, before: LoopState, after: LoopJudgment) -> None:
         standing = after.loop.standing
-        if standing is not None and after.rose_from(before):
+        if standing is not None and after.has_risen_since(before):
             PROXY_LOOPS.labels(standing.rule.value, standing.level).inc()
         if before.breaker.opened != after.loop.breaker.opened:
-            self._count_breakers()
+            self._update_breaker_gauge()
 
-    def _count_breakers(self) -> None:
+    def _update_breaker_gauge(self) -> None:
         stopped = self._loops.those(lambda _, loop: loop.breaker.opened is not None, now=self._clock())
         PROXY_BREAKERS_OPEN.set(sum(1 for _ in stopped))
 
@@ -244,7 +244,7 @@ class LoopGuard:
             name = shorten_session_id(key.session)
             events = build_reset_events(name, record.loop, by=by)
             self._emit(space, [replace(each, agent=key.agent, session=name) for each in events])
-        self._count_breakers()
+        self._update_breaker_gauge()
         return bool(found)
 
 

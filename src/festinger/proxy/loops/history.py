@@ -115,17 +115,17 @@ def task_start_index(history: Sequence[ChatMessage]) -> int | None:
     indexes = sorted(first.values(), reverse=True)
     if not indexes:
         return None
-    start, shared = indexes[0], _short_words(history[indexes[0]])
+    start, shared = indexes[0], _words_if_short(history[indexes[0]])
     for at in indexes[1:]:
         if not shared:
             break
-        words = _short_words(history[at])
+        words = _words_if_short(history[at])
         start = at if words and words <= shared else start
         shared &= words
     return start
 
 
-def _short_words(message: ChatMessage) -> frozenset[str]:
+def _words_if_short(message: ChatMessage) -> frozenset[str]:
     """The words of a short message; a long one counts as new."""
     return _words_of(message.text) if len(message.text) <= SHORT_MESSAGE else frozenset()
 
@@ -227,7 +227,7 @@ COMPARED = 8
 """Different earlier answers that an answer is compared with."""
 
 
-class TurnRule(StrEnum):
+class RepetitionRule(StrEnum):
     SAME_CALL = "same_call"
     SAME_ERROR = "same_error"
     NEAR_CALL = "near_call"
@@ -240,7 +240,7 @@ class TurnRule(StrEnum):
 class LoopRepetition:
     """What repeats at the end of the steps, and the level it has reached."""
 
-    rule: TurnRule
+    rule: RepetitionRule
     count: int
     """Rounds, unweighted."""
     level: int
@@ -362,18 +362,18 @@ def _average_rounds(full: _Rounds, partial: _Rounds, confirmed: _Rounds) -> floa
     return confirmed.total / confirmed.size
 
 
-def _choose_rule(block: Sequence[Item], streak: Sequence[Item]) -> TurnRule:
+def _choose_rule(block: Sequence[Item], streak: Sequence[Item]) -> RepetitionRule:
     latest = block[-1]
     if len(block) > 1:
-        return TurnRule.CYCLE
+        return RepetitionRule.CYCLE
     if isinstance(latest, AnswerStep):
         is_same = any(isinstance(item, AnswerStep) and item.key.exact == latest.key.exact for item in streak[:-1])
-        return TurnRule.SAME_ANSWER if is_same or len(streak) == 1 else TurnRule.NEAR_ANSWER
+        return RepetitionRule.SAME_ANSWER if is_same or len(streak) == 1 else RepetitionRule.NEAR_ANSWER
     before = [item for item in streak[:-1] if isinstance(item, ToolStep) and item.operation == latest.operation]
     if not before:
-        return TurnRule.NEAR_CALL
+        return RepetitionRule.NEAR_CALL
     is_same = any(item.whole == latest.whole for item in before)
-    return TurnRule.SAME_CALL if is_same else TurnRule.SAME_ERROR
+    return RepetitionRule.SAME_CALL if is_same else RepetitionRule.SAME_ERROR
 
 
 def _classify_items(items: Sequence[Item]) -> list[Class | None]:

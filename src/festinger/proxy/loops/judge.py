@@ -81,7 +81,7 @@ def is_new_state(
     return not is_resent
 
 
-def person_key(history: Sequence[ChatMessage]) -> bytes:
+def task_message_digest(history: Sequence[ChatMessage]) -> bytes:
     at = task_start_index(history)
     return b"" if at is None else text_digest(history[at].text)
 
@@ -144,7 +144,7 @@ class LoopJudgment:
     repeat: LoopRepetition | None
     decision: LoopBreakerDecision
 
-    def rose_from(self, before: LoopState) -> bool:
+    def has_risen_since(self, before: LoopState) -> bool:
         return _level(self.loop.standing) > _level(before.standing)
 
 
@@ -163,11 +163,11 @@ def judge_request(
     items = parse_steps(history, keys)
     own = items[loop.pardoned :]
     if is_new_state(loop.previous, own, length=len(history), retry=retry, failed_before=failed_before):
-        return _judge_counted(loop, history, items, waited=waited, now=now, settings=settings)
+        return _judge_new_state(loop, history, items, waited=waited, now=now, settings=settings)
     return _judge_resent(loop, now=now, settings=settings)
 
 
-def _judge_counted(
+def _judge_new_state(
     loop: LoopState,
     history: Sequence[ChatMessage],
     items: Sequence[Item],
@@ -176,7 +176,7 @@ def _judge_counted(
     now: float,
     settings: LoopSettings,
 ) -> LoopJudgment:
-    person, length = person_key(history), len(history)
+    person, length = task_message_digest(history), len(history)
     before = loop.previous
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
@@ -303,7 +303,7 @@ def build_request_events(
     session: str, before: LoopState, after: LoopJudgment, *, did: Sequence[str]
 ) -> Iterator[NewEvent]:
     standing, was, now = after.loop.standing, before.breaker, after.loop.breaker
-    if standing is not None and after.rose_from(before):
+    if standing is not None and after.has_risen_since(before):
         yield _build_loop_event(session, "loop_detected", standing, did)
     if standing is None and before.standing is not None:
         yield _build_loop_event(session, "loop_recovered", before.standing, ())

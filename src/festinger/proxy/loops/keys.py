@@ -187,13 +187,13 @@ _FENCE = re.compile(r"\A\s*```\w*\s*\n(.*?)\n?```\s*\Z", re.DOTALL)
 
 def parse_text_call(text: str) -> ToolCall | None:
     """The call that a reply consists of, if it is one."""
-    found = parse_text_object(text)
+    found = parse_text_call_object(text)
     if found is None:
         return None
     return ToolCall(name=found["tool_name"], arguments=orjson.dumps(found.get("tool_args", {})).decode())
 
 
-def parse_text_object(text: str) -> dict[str, Any] | None:
+def parse_text_call_object(text: str) -> dict[str, Any] | None:
     if '"tool_name"' not in text or len(text) > LONGEST_SPOKEN_CALL:
         return None
     fenced = _FENCE.match(text)
@@ -267,7 +267,7 @@ def classify_outcome(call: str, result: str, *, is_error: bool) -> ToolOutcome:
     if is_error or _FAILS.search(text) or _NOTHING.search(text):
         return ToolOutcome.FAILED
     read = _parse_object(text)
-    if _is_empty_result(read) if _is_record(read) else parse_failure(text) is not None:
+    if _is_empty_result(read) if _has_more_than_status(read) else parse_failure(text) is not None:
         return ToolOutcome.FAILED
     return ToolOutcome.CONFIRMED if _is_confirmation(call, text) else ToolOutcome.CONTENT
 
@@ -289,7 +289,7 @@ def _parse_object(text: str) -> Mapping[str, Any]:
     return read
 
 
-def _is_record(read: Mapping[str, Any]) -> bool:
+def _has_more_than_status(read: Mapping[str, Any]) -> bool:
     """Whether an object contains more than call status: a failed job is not a failed call."""
     return any(_ENVELOPE.fullmatch(name.casefold()) is None for name in read)
 

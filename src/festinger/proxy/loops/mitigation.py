@@ -26,10 +26,10 @@ from typing import Any
 
 import orjson
 
-from festinger.proxy.context.edit import build_content_edit, iter_texts
-from festinger.proxy.loops.history import SHOWN, AnswerStep, Item, LoopRepetition, ToolStep, TurnRule
+from festinger.proxy.context.edit import build_content_edit, iter_turn_texts
+from festinger.proxy.loops.history import SHOWN, AnswerStep, Item, LoopRepetition, RepetitionRule, ToolStep
 from festinger.proxy.loops.keys import ChatMessage, ChatRole, text_digest
-from festinger.proxy.loops.stream import collapse_repetition
+from festinger.proxy.loops.stream import remove_repeated_end
 from festinger.proxy.protocols.content import is_thinking
 from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
@@ -50,7 +50,7 @@ def steps_up_to_level(level: int, settings: LoopSettings) -> tuple[LadderStep, .
     return settings.ladder[:level] if settings.enabled else ()
 
 
-def step_depth(step: LadderStep, level: int, settings: LoopSettings) -> int:
+def count_levels_in_force(step: LadderStep, level: int, settings: LoopSettings) -> int:
     """How many levels a step has been in force: 1 where it begins, 0 if it is not taken."""
     steps = steps_up_to_level(level, settings)
     return level - steps.index(step) if step in steps else 0
@@ -68,7 +68,7 @@ def format_notice(repeat: LoopRepetition) -> str:
 
 def _describe_steps(steps: Sequence[ToolStep], repeat: LoopRepetition) -> str:
     listed = "\n".join(f"- {quote_text(step.tool)} with {quote_text(step.arguments)}" for step in steps)
-    outcome = "failed each time" if repeat.rule is TurnRule.SAME_ERROR else "brought nothing new"
+    outcome = "failed each time" if repeat.rule is RepetitionRule.SAME_ERROR else "brought nothing new"
     what, ruled = ("This action", "This exact action is") if len(steps) == 1 else ("These actions", "This sequence is")
     return (
         f"{what} ran {repeat.count} times in a row and {outcome}:\n{listed}\n"
@@ -177,7 +177,7 @@ def boost_sampling(
     sampling: SamplingParameters, protocol: ApiProtocol, *, level: int, settings: LoopSettings
 ) -> dict[str, float]:
     """Parameters to change and their new values; empty if nothing changes."""
-    depth = step_depth("temperature", level, settings)
+    depth = count_levels_in_force("temperature", level, settings)
     asked = sampling.parameters.get("temperature")
     if not depth or sampling.structured or (settings.keep_zero_temperature and asked == 0):
         return {}
@@ -302,7 +302,7 @@ _LIMITS = {
 _NAMES = ("temperature", "seed", "repeat_penalty", "repeat_last_n", "frequency_penalty", "presence_penalty")
 
 
-def build_boost(
+def build_sampling_boost(
     request: ChatRequest, *, level: int, settings: LoopSettings, of_model: float | None = None
 ) -> dict[str, float]:
     """Sampling parameters that break a loop, by the names of this kind of request."""
@@ -321,7 +321,7 @@ def build_boost(
     return changed
 
 
-def build_limit(request: ChatRequest) -> dict[str, float]:
+def build_reply_limit(request: ChatRequest) -> dict[str, float]:
     """A limit for a reply that has none."""
     given, names = _find_parameters(request), _LIMITS[request.kind]
     if given is None or any(_is_number(given.get(name)) and given[name] > 0 for name in names):
@@ -431,7 +431,7 @@ def mitigate_loop(
     nudged = _nudge_patches(request, case) if "nudge" in steps else []
     pruned = _prune(request, case, settings) if "prune" in steps else []
     boost = _boost(request, case, settings)
-    limit = build_limit(request) if case.limited else {}
+    limit = build_reply_limit(request) if case.limited else {}
     parameters = build_parameter_patch(request, limit | boost)
     folded = [*_collapse_edits(request, case)] if settings.collapse_cut_text else []
     patches = [*nudged, *pruned, *([parameters] if parameters else []), *_drop_covered_edits(folded, pruned)]
@@ -454,7 +454,7 @@ def _nudge_patches(request: ChatRequest, case: MitigationInput) -> list[Edit]:
 def _boost(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> dict[str, float]:
     if case.repeat is None or not case.boosts:
         return {}
-    return build_boost(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
+    return build_sampling_boost(request, level=case.repeat.level, settings=settings, of_model=case.temperature)
 
 
 def _prune(request: ChatRequest, case: MitigationInput, settings: LoopSettings) -> list[Edit]:
@@ -476,8 +476,8 @@ def _collapse_edits(request: ChatRequest, case: MitigationInput) -> Iterator[Tex
         return
     for turn in request.turns:
         if turn.role is ChatRole.ASSISTANT and text_digest(turn.text.strip()) in case.cut:
-            for path, text, offset in iter_texts(request, turn):
-                short = len(collapse_repetition(text))
+            for path, text, offset in iter_turn_texts(request, turn):
+                short = len(remove_repeated_end(text))
                 if short < len(text):
                     yield TextEdit(path=path, at=offset + short, until=offset + len(text), text="")
 

@@ -33,7 +33,7 @@ END = 200
 _LEVEL, _WINDOW_BITS = 6, -15
 
 
-def is_dense(text: str, *, ratio: float, end_ratio: float) -> bool:
+def is_highly_repetitive(text: str, *, ratio: float, end_ratio: float) -> bool:
     """Whether the end of a text compresses below these ratios, as a whole and at its very end."""
     data = _bytes(text[-WEIGHED:])
     if len(data) < LEAST:
@@ -139,7 +139,7 @@ class NoveltyTracker:
             self._older, self._seen = self._seen, set()
 
 
-def collapse_repetition(text: str) -> str:
+def remove_repeated_end(text: str) -> str:
     """Remove the stale end of a cut text. Deterministic."""
     novelty = NoveltyTracker()
     # The last word may have been cut and then looks new.
@@ -189,7 +189,7 @@ OPENINGS = ("{", "[", "```json")
 """A reply that begins like this is read by a program, which cannot use half of it."""
 
 
-class StreamDetector:
+class RepetitionDetector:
     """Reads one channel of one reply."""
 
     def __init__(self, settings: StreamLoopSettings, allowance: RepetitionAllowance) -> None:
@@ -223,7 +223,9 @@ class StreamDetector:
             self._grow(self._pending)
         self._novelty.grow(" ")
         self._look()
-        if not self.findings and is_dense(self._tail, ratio=self._settings.dense_ratio, end_ratio=END_RATIO):
+        if not self.findings and is_highly_repetitive(
+            self._tail, ratio=self._settings.dense_ratio, end_ratio=END_RATIO
+        ):
             self._find(StreamRule.DENSE, StreamSeverity.NOTICE, 0)
         return self.findings
 
@@ -244,18 +246,18 @@ class StreamDetector:
             self._find(StreamRule.BLANK, StreamSeverity.CUT, self._blank)
         elif self._run >= known.run_cut:
             self._find(StreamRule.RUN, StreamSeverity.CUT, self._run)
-        elif self._novelty.stale >= known.stale_cut and self._goes_round():
+        elif self._novelty.stale >= known.stale_cut and self._repeats_itself():
             self._find(StreamRule.STALE, StreamSeverity.CUT, self._novelty.stale)
 
-    def _goes_round(self) -> bool:
+    def _repeats_itself(self) -> bool:
         """Whether the text since the last news repeats itself: a long passage may honestly come twice."""
         return compression_ratio(self._tail[-(self.chars - self._novelty.new_until) :]) < GOES_ROUND
 
     def _find(self, rule: StreamRule, severity: StreamSeverity, count: int) -> None:
-        if rule is StreamRule.BLANK or not self._is_meant(severity):
+        if rule is StreamRule.BLANK or not self._is_repetition_allowed(severity):
             self.findings = (*self.findings, StreamFinding(rule=rule, severity=severity, count=count, at=self.chars))
 
-    def _is_meant(self, severity: StreamSeverity) -> bool:
+    def _is_repetition_allowed(self, severity: StreamSeverity) -> bool:
         if severity is StreamSeverity.CUT and self._opening.startswith(OPENINGS):
             return True
         return self._allowance.structured or self._allowance.is_asked
@@ -288,9 +290,11 @@ class ReplyMonitor:
         self._parser = parser
         self._clock = clock
         self._may_cut = settings.enabled
-        user = request.newest_user
+        user = request.newest_user_turn
         allowance = RepetitionAllowance(structured=request.is_structured, query=user.text if user else "")
-        self._detectors = defaultdict[ReplyChannel, StreamDetector](partial(StreamDetector, settings.stream, allowance))
+        self._detectors = defaultdict[ReplyChannel, RepetitionDetector](
+            partial(RepetitionDetector, settings.stream, allowance)
+        )
         self._failed = False
         self._open_block: int | None = 0 if request.kind is RequestKind.RESPONSES else None
         """Open block, or next event number, of a stream that counts them."""

@@ -66,16 +66,18 @@ def split_user_text(text: str) -> tuple[AttributedText, ...]:
         ]
         if keyed:
             return tuple(
-                part for saying in keyed for part in (_person_text(saying.text) if _is_person(saying) else (saying,))
+                part
+                for saying in keyed
+                for part in (_split_person_text(saying.text) if _is_person(saying) else (saying,))
             )
-    return _person_text(text)
+    return _split_person_text(text)
 
 
 def _is_person(saying: AttributedText) -> bool:
     return saying.origin is Origin.PERSON
 
 
-def _person_text(text: str) -> tuple[AttributedText, ...]:
+def _split_person_text(text: str) -> tuple[AttributedText, ...]:
     is_long = len(text) > LONG_CHARS
     if not is_long and not _may_quote(text):
         return (AttributedText(Origin.PERSON, text),) if text and not text.isspace() else ()
@@ -127,21 +129,21 @@ def _limit_person_text(parts: tuple[AttributedText, ...]) -> Iterator[Attributed
         if index not in (spoken[:1] + spoken[-1:]):
             yield part if not _is_person(part) else AttributedText(origin=Origin.DOCUMENT, text=part.text)
             continue
-        head = _first_paragraph(part.text) if index == spoken[0] else 0
-        tail = _last_paragraph(part.text) if index == spoken[-1] else len(part.text)
+        head = _first_paragraph_end(part.text) if index == spoken[0] else 0
+        tail = _last_paragraph_start(part.text) if index == spoken[-1] else len(part.text)
         tail = max(head, tail)
         yield AttributedText(origin=Origin.PERSON, text=part.text[:head])
         yield AttributedText(origin=Origin.DOCUMENT, text=part.text[head:tail])
         yield AttributedText(origin=Origin.PERSON, text=part.text[tail:])
 
 
-def _first_paragraph(text: str) -> int:
+def _first_paragraph_end(text: str) -> int:
     start = len(text) - len(text.lstrip())
     end = text.find("\n\n", start)
     return min(len(text) if end < 0 else end, start + PARAGRAPH_CHARS)
 
 
-def _last_paragraph(text: str) -> int:
+def _last_paragraph_start(text: str) -> int:
     end = len(text.rstrip())
     start = text.rfind("\n\n", 0, end)
     return max(start, end - PARAGRAPH_CHARS, 0)
@@ -272,10 +274,10 @@ def is_thinking(part: dict[str, Any]) -> bool:
 
 
 def _is_text(part: dict[str, Any]) -> bool:
-    return is_one_of(part, TEXT_PARTS) and isinstance(part.get("text"), str)
+    return has_part_type(part, TEXT_PARTS) and isinstance(part.get("text"), str)
 
 
-def is_one_of(part: dict[str, Any], types: Collection[str]) -> bool:
+def has_part_type(part: dict[str, Any], types: Collection[str]) -> bool:
     """Whether a part has one of these types; without a type it is text."""
     named = part.get("type", "text")
     return isinstance(named, str) and named in types

@@ -108,7 +108,7 @@ def json_encoders(text: str) -> Iterator[Encode]:
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.")
 
 
-def raw_width(raw: str, count: int) -> int:
+def escaped_length(raw: str, count: int) -> int:
     """Length of the escaped form of the first `count` characters of a string."""
     read = here = 0
     for found in _ESCAPE.finditer(raw):
@@ -138,7 +138,7 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NewElement:
+class ElementInsertion:
     """Insert an element into an array before `index`."""
 
     path: Path
@@ -162,7 +162,7 @@ class ElementRemoval:
     indexes: tuple[int, ...]
 
 
-Edit = TextEdit | NewElement | MemberUpdate | ElementRemoval
+Edit = TextEdit | ElementInsertion | MemberUpdate | ElementRemoval
 BytePiece = tuple[int, int, bytes]
 """Start, end and replacement."""
 
@@ -200,39 +200,39 @@ class _EditLocator:
     def pieces(self, edit: Edit) -> Iterator[BytePiece]:
         match edit:
             case TextEdit():
-                token, width = self._string(edit.path)
+                token, width = self._locate_string(edit.path)
                 start = token + 1 + width(edit.at)
                 end = start if edit.until is None else token + 1 + width(edit.until)
                 yield start, end, orjson.dumps(edit.text)[1:-1]
-            case NewElement():
-                yield self._element(edit)
+            case ElementInsertion():
+                yield self._locate_insertion(edit)
             case MemberUpdate():
-                yield from self._members_of(edit)
+                yield from self._locate_member_updates(edit)
             case ElementRemoval():
-                yield from self._removals(edit)
+                yield from self._locate_removals(edit)
 
-    def _element(self, edit: NewElement) -> BytePiece:
+    def _locate_insertion(self, edit: ElementInsertion) -> BytePiece:
         put = orjson.dumps(edit.element)
         siblings = self._at(edit.path)
         if edit.index < len(siblings):
-            start = None if self.exact else self._quick_element(edit, siblings[edit.index])
+            start = None if self.exact else self._find_insertion_fast(edit, siblings[edit.index])
             if start is None:
-                start = self._bytes_before(self._span((*edit.path, edit.index))[0])
+                start = self._byte_offset(self._span((*edit.path, edit.index))[0])
             return start, start, put + b","
-        start = self._bytes_before(self._span(edit.path)[1] - 1)
+        start = self._byte_offset(self._span(edit.path)[1] - 1)
         return start, start, (b"," + put) if siblings else put
 
-    def _members_of(self, edit: MemberUpdate) -> Iterator[BytePiece]:
+    def _locate_member_updates(self, edit: MemberUpdate) -> Iterator[BytePiece]:
         known: Collection[Any] = self._children(edit.path) if self.exact else self._at(edit.path)
         for name in edit.members.keys() & set(known):
-            start, end = map(self._bytes_before, self._span((*edit.path, name)))
+            start, end = map(self._byte_offset, self._span((*edit.path, name)))
             yield start, end, orjson.dumps(edit.members[name])
         new = {name: value for name, value in edit.members.items() if name not in known}
         if new:
-            start = self.body.index(b"{", self._bytes_before(self._span(edit.path)[0]) if edit.path else 0) + 1
+            start = self.body.index(b"{", self._byte_offset(self._span(edit.path)[0]) if edit.path else 0) + 1
             yield start, start, orjson.dumps(new)[1:-1] + (b"," if known else b"")
 
-    def _removals(self, edit: ElementRemoval) -> Iterator[BytePiece]:
+    def _locate_removals(self, edit: ElementRemoval) -> Iterator[BytePiece]:
         spans = self._children(edit.path)
         for _, run in groupby(enumerate(sorted(edit.indexes)), key=lambda pair: pair[1] - pair[0]):
             indexes = [index for _, index in run]
@@ -240,12 +240,12 @@ class _EditLocator:
             # Remove one of the two surrounding commas, keep the other.
             start = spans[first - 1][1] if first else spans[first][0]
             end = spans[last + 1][0] if not first and last + 1 in spans else spans[last][1]
-            yield self._bytes_before(start), self._bytes_before(end), b""
+            yield self._byte_offset(start), self._byte_offset(end), b""
 
-    def _quick_element(self, edit: NewElement, neighbour: Any) -> int | None:
+    def _find_insertion_fast(self, edit: ElementInsertion, neighbour: Any) -> int | None:
         """Start of a message list, or of a plain text part that is found by its text."""
         if len(edit.path) == 1 and edit.index == 0:
-            return self._first_of(str(edit.path[0]))
+            return self._find_list_start(str(edit.path[0]))
         if not isinstance(neighbour, dict) or not isinstance(neighbour.get("text"), str):
             return None
         token = self._quick((*edit.path, edit.index, "text"))
@@ -254,7 +254,7 @@ class _EditLocator:
         found = _PART.search(self.body[max(0, token[0] - BEFORE_BYTES) : token[0]])
         return None if found is None else token[0] - len(found[0])
 
-    def _first_of(self, key: str) -> int | None:
+    def _find_list_start(self, key: str) -> int | None:
         token = b'"%s"' % key.encode()
         if self.body.count(token) != 1:
             return None
@@ -263,25 +263,25 @@ class _EditLocator:
         is_key = _member_pattern(key).search(self.body[max(0, start - BEFORE_BYTES) : start] + token + b":")
         return found.end() if found is not None and is_key is not None else None
 
-    def _string(self, path: Path) -> Token:
+    def _locate_string(self, path: Path) -> Token:
         quick = None if self.exact else self._quick(path)
         if quick is not None:
             return quick
         start, end = self._span(path)
         raw = self.text[start + 1 : end - 1]
-        return self._bytes_before(start), lambda count: len(raw[: raw_width(raw, count)].encode())
+        return self._byte_offset(start), lambda count: len(raw[: escaped_length(raw, count)].encode())
 
     def _quick(self, path: Path) -> Token | None:
         """Find the unique member with this name and value in one of the common spellings.
 
         If messages are identical, there must be as many members as messages, in the same order.
         """
-        value, duplicates = self._at(path), self._twins(path)
+        value, duplicates = self._at(path), self._equal_message_paths(path)
         member = _member_pattern(str(path[-1]))
         found: list[tuple[int, Encode]] = []
         for style in json_encoders(value):
             token = style(value)
-            starts = self._members(member, token)
+            starts = self._find_member_starts(member, token)
             if starts is None:
                 return None
             found += ((start, style) for start in starts)
@@ -290,7 +290,7 @@ class _EditLocator:
         start, encode = sorted(found, key=lambda each: each[0])[duplicates.index(path)]
         return start, lambda count: len(encode(value[:count])) - 2
 
-    def _twins(self, path: Path) -> list[Path]:
+    def _equal_message_paths(self, path: Path) -> list[Path]:
         """Paths of all messages with the same content, if this is the content of a message."""
         if len(path) != CONTENT_STEPS:
             return [path]
@@ -308,7 +308,7 @@ class _EditLocator:
             ]
         return self.said[listed, key]
 
-    def _members(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
+    def _find_member_starts(self, member: re.Pattern[bytes], token: bytes) -> list[int] | None:
         """Positions of members with this name and text; `None` if the text occurs too often elsewhere."""
         found, others = [], 0
         start = self.body.find(token)
@@ -340,7 +340,7 @@ class _EditLocator:
             self.walked[path] = child_spans(self.text, self._span(path)[0])
         return self.walked[path]
 
-    def _bytes_before(self, characters: int) -> int:
+    def _byte_offset(self, characters: int) -> int:
         return characters if self.text.isascii() else len(self.text[:characters].encode())
 
 

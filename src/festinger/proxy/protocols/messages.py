@@ -102,7 +102,7 @@ class RequestTurn(NamedTuple):
         return any(message.by_person for message in self.messages)
 
     @property
-    def only_results(self) -> bool:
+    def has_only_results(self) -> bool:
         return all(message.role is ChatRole.TOOL for message in self.messages)
 
 
@@ -144,10 +144,10 @@ class ChatRequest:
         return tuple(message for turn in self.turns for message in turn.messages)
 
     @property
-    def newest_user(self) -> RequestTurn | None:
+    def newest_user_turn(self) -> RequestTurn | None:
         """The last user turn that is more than tool results."""
         return next(
-            (turn for turn in reversed(self.turns) if turn.role is ChatRole.USER and not turn.only_results), None
+            (turn for turn in reversed(self.turns) if turn.role is ChatRole.USER and not turn.has_only_results), None
         )
 
     def at(self, path: Path) -> Any:

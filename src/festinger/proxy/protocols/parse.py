@@ -19,8 +19,8 @@ from festinger.proxy.protocols.content import (
     ROLES,
     attribute_text,
     build_turn,
+    has_part_type,
     is_by_person,
-    is_one_of,
     is_thinking,
     join_cleaned,
     read_cached_turn,
@@ -248,7 +248,7 @@ _READ_BLOCKS = frozenset({"text", "tool_result", "tool_use"})
 
 def _other_blocks(blocks: Iterable[dict[str, Any]]) -> bytes:
     return b"".join(
-        orjson.dumps(block) for block in blocks if not is_one_of(block, _READ_BLOCKS) and not is_thinking(block)
+        orjson.dumps(block) for block in blocks if not has_part_type(block, _READ_BLOCKS) and not is_thinking(block)
     )
 
 

@@ -16,7 +16,7 @@ from festinger.proxy.errors import JSON, LocalResponse
 from festinger.proxy.headers import NOT_BUFFERED
 from festinger.proxy.protocols.messages import ChatRequest, RequestKind
 from festinger.proxy.protocols.replies import ReplyContent
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 
 
 class SyntheticFinish(StrEnum):
@@ -42,7 +42,7 @@ class SyntheticReply:
 
     @property
     def tokens(self) -> int:
-        return max(1, count_tokens(self.text))
+        return max(1, estimate_tokens(self.text))
 
 
 DONE = b"data: [DONE]\n\n"
@@ -134,18 +134,18 @@ def responses_end(saying: SyntheticReply, *, number: int) -> bytes:
     return format_sse_event({"type": name, "response": build_responses_body(saying), "sequence_number": number})
 
 
-def native_head(saying: SyntheticReply) -> dict[str, Any]:
+def native_common_fields(saying: SyntheticReply) -> dict[str, Any]:
     return {"model": saying.model, "created_at": saying.at.isoformat().replace("+00:00", "Z")}
 
 
-def native_text(text: str, *, chat: bool) -> dict[str, Any]:
+def native_text_fields(text: str, *, chat: bool) -> dict[str, Any]:
     return {"message": {"role": "assistant", "content": text}} if chat else {"response": text}
 
 
 def native_end(saying: SyntheticReply, *, chat: bool, text: str = "") -> dict[str, Any]:
     return {
-        **native_head(saying),
-        **native_text(text, chat=chat),
+        **native_common_fields(saying),
+        **native_text_fields(text, chat=chat),
         "done": True,
         "done_reason": saying.finish.value,
         "total_duration": 0,
@@ -159,7 +159,7 @@ def native_end(saying: SyntheticReply, *, chat: bool, text: str = "") -> dict[st
 
 def stream_native(saying: SyntheticReply, *, chat: bool) -> Iterator[bytes]:
     # LiteLLM drops the text of a line with `done`, so the end is a separate line.
-    yield format_ndjson({**native_head(saying), **native_text(saying.text, chat=chat), "done": False})
+    yield format_ndjson({**native_common_fields(saying), **native_text_fields(saying.text, chat=chat), "done": False})
     yield format_ndjson(native_end(saying, chat=chat))
 
 

@@ -200,8 +200,8 @@ JUST = timedelta(minutes=10)
 def is_side_request(request: ChatRequest, patterns: Iterable[str]) -> bool:
     """Whether the first system text or the last user text matches a known pattern."""
     first_system = next((turn for turn in request.turns if turn.role is ChatRole.SYSTEM), None)
-    texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user) if turn]
-    return any(matches_pattern(text, pattern) for text in texts for pattern in patterns)
+    texts = [turn.text[:LOOKED_AT].casefold() for turn in (first_system, request.newest_user_turn) if turn]
+    return any(starts_with_pattern(text, pattern) for text in texts for pattern in patterns)
 
 
 @lru_cache(maxsize=1024)
@@ -209,7 +209,7 @@ def _pattern_pieces(pattern: str) -> tuple[str, ...]:
     return tuple(pattern.casefold().split("*"))
 
 
-def matches_pattern(text: str, pattern: str) -> bool:
+def starts_with_pattern(text: str, pattern: str) -> bool:
     """Whether a lowercase text starts with the pattern, where `*` matches anything."""
     pieces = _pattern_pieces(pattern)
     if not text.lstrip().startswith(pieces[0]):

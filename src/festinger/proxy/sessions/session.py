@@ -27,7 +27,7 @@ from festinger.ids import SessionId, SpaceId
 from festinger.proxy.loops.keys import ChatMessage, ChatRole
 from festinger.proxy.protocols.messages import HASH_BYTES, RequestTurn, content_hash
 from festinger.services.block import ContextBlock, ContextLine, NoteRef
-from festinger.store.repositories.exchanges import StoredBlock, StoredSession
+from festinger.store.repositories.exchanges import StoredNoteBlock, StoredSession
 
 REPLIES = 4
 RECENT = 64
@@ -112,7 +112,7 @@ class HashChain:
 START = b"\x00" * HASH_BYTES
 
 
-def build_chain(turns: Sequence[RequestTurn]) -> HashChain:
+def build_hash_chain(turns: Sequence[RequestTurn]) -> HashChain:
     links, here = [], START
     for turn in turns:
         if not turn.transient:
@@ -173,7 +173,7 @@ def to_stored_session(
     rewritten: bool = False,
 ) -> StoredSession:
     """Build the stored form of a session: with its new block, or with all blocks if they were rewritten."""
-    blocks: Iterable[StoredBlock] = ()
+    blocks: Iterable[StoredNoteBlock] = ()
     if rewritten:
         blocks = [_stored_block(block, where, NO_ID) for where, block in _all_blocks(session)]
     elif fresh is not None:
@@ -223,9 +223,9 @@ def _all_blocks(session: ProxySession) -> Iterable[tuple[bytes, ContextBlock]]:
         yield SYSTEM_ANCHOR, session.system_block
 
 
-def _stored_block(block: ContextBlock, anchor: bytes, recollection: UUID) -> StoredBlock:
+def _stored_block(block: ContextBlock, anchor: bytes, recollection: UUID) -> StoredNoteBlock:
     notes = [[[note.kind, note.id, note.version] for note in line.notes] for line in block.lines]
-    return StoredBlock(anchor=anchor, id=recollection, text=block.text, notes=notes)
+    return StoredNoteBlock(anchor=anchor, id=recollection, text=block.text, notes=notes)
 
 
 def _parse_block(text: str, notes: Sequence[Sequence[Any]]) -> ContextBlock:
@@ -274,13 +274,15 @@ class SessionRegistry:
         """The caller's newest sessions whose head has this hash."""
         if head is None:
             return []
-        return self._living(caller, self._by_head.get((caller, head), ()), now)
+        return self._find_live(caller, self._by_head.get((caller, head), ()), now)
 
-    def that_said(self, caller: ProxyCaller, contents: Iterable[bytes], *, now: datetime) -> Iterator[ProxySession]:
+    def find_by_contents(
+        self, caller: ProxyCaller, contents: Iterable[bytes], *, now: datetime
+    ) -> Iterator[ProxySession]:
         """The caller's sessions with one of these recent contents; computed lazily."""
         words = self._by_word.get(caller, {})
         known = (words[content] for content in contents if content in words)
-        yield from self._living(caller, dict.fromkeys(chain.from_iterable(known)), now)
+        yield from self._find_live(caller, dict.fromkeys(chain.from_iterable(known)), now)
 
     def newest(self, caller: ProxyCaller, *, now: datetime, limit: int) -> list[ProxySession]:
         """The caller's sessions, most recently used first."""
@@ -291,7 +293,7 @@ class SessionRegistry:
         """Whether this text is a block that a live session of the caller was given."""
         return (caller, block) in self._ours
 
-    def of_response(self, caller: ProxyCaller, response: str) -> SessionId | None:
+    def find_by_response(self, caller: ProxyCaller, response: str) -> SessionId | None:
         return self._by_response.get((caller, response))
 
     def remember_response(self, caller: ProxyCaller, response: str, session: SessionId) -> None:
@@ -307,7 +309,7 @@ class SessionRegistry:
             self._drop(next(iter(self._kept)))
         return kept
 
-    def _living(self, caller: ProxyCaller, named: Iterable[SessionId], now: datetime) -> list[ProxySession]:
+    def _find_live(self, caller: ProxyCaller, named: Iterable[SessionId], now: datetime) -> list[ProxySession]:
         newest_first = reversed(list(named))
         found = (self.find(caller, session, now=now) for session in islice(newest_first, ALIKE))
         return [session for session in found if session is not None]

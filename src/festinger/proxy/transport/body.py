@@ -96,7 +96,7 @@ def decode_body(body: bytes, encoding: bytes, *, limit: int = DECODED_BYTES) -> 
     most = min(limit, max(SMALL_BYTES, len(body) * RATIO))
     if name in (b"gzip", b"x-gzip"):
         return _gunzip(body, most)
-    if name == b"zstd" and (zstd := _zstd()) is not None:
+    if name == b"zstd" and (zstd := _import_zstd()) is not None:
         return _decompress_zstd(zstd, body, most)
     return None
 
@@ -122,7 +122,7 @@ def _decompress_zstd(zstd: Any, body: bytes, most: int) -> bytes | None:
     return plain if whole and len(plain) <= most else None
 
 
-def _zstd() -> Any:
+def _import_zstd() -> Any:
     for name in ZSTD_MODULES:
         try:
             return importlib.import_module(name)

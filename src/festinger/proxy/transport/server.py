@@ -88,7 +88,7 @@ class ResponseControl:
         self.target = target
         self.gone = False
 
-    def when_gone(self, notify: Callable[[], object] | None) -> None:
+    def set_disconnect_callback(self, notify: Callable[[], object] | None) -> None:
         """Call `notify` as soon as the client leaves; `None` unregisters it."""
         self._notify = notify
         if notify is None:
@@ -102,11 +102,11 @@ class ResponseControl:
         if self._notify is not None:
             self._notify()
 
-    def keep_reading(self) -> None:
+    def watch_for_disconnect(self) -> None:
         """Notice a disconnect after the whole body has arrived."""
         self._connection.flow.resume_reading()
 
-    def start_response(self, status: int, reason: bytes) -> int:
+    def set_status_line(self, status: int, reason: bytes) -> int:
         """Use this status line; return the status to pass to uvicorn."""
         line: bytes | None = b"HTTP/1.1 %d %s" % (status, reason)
         if STATUS_LINE.get(status, b"")[:-2] == line or _REASON.fullmatch(reason) is None:
@@ -114,13 +114,13 @@ class ResponseControl:
         self.cycle.transport = cast("Any", _HeadBuffer(self.cycle, line))
         return status if status in STATUS_LINE else 599
 
-    def without_length(self) -> None:
+    def end_by_closing(self) -> None:
         """End the body by closing the connection, for clients without chunked encoding."""
         self.cycle.chunked_encoding = False
         self.cycle.expected_content_length = ENDLESS
         self.cycle.keep_alive = False
 
-    def without_body(self) -> None:
+    def allow_missing_body(self) -> None:
         """Allow a Content-Length without a body."""
         self.cycle.expected_content_length = 0
 
@@ -157,13 +157,13 @@ class ClientConnection(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._all_left()
+        self._mark_all_gone()
 
     def data_received(self, data: bytes) -> None:
         phase, heads = self._phase, self._heads
         self._read_at = self.stopwatch()
         if self._skipped:
-            self._take_skipped(data)
+            self._read_upgrade_body(data)
             return
         self._incoming = data
         super().data_received(data)
@@ -204,7 +204,7 @@ class ClientConnection(HttpToolsProtocol):
         reply.cycle = self.cycle
         self.replies.add(reply)
         if self.parser.should_upgrade():
-            self._pass_over_upgrade()
+            self._ignore_upgrade()
 
     def on_message_complete(self) -> None:
         if not self._skipped:
@@ -214,7 +214,7 @@ class ClientConnection(HttpToolsProtocol):
     # Some clients offer HTTP/2 with every POST. The parser takes what follows for the other protocol and
     # skips it, but we never upgrade: it is the body of a plain request.
 
-    def _pass_over_upgrade(self) -> None:
+    def _ignore_upgrade(self) -> None:
         self.cycle.keep_alive = False
         if any(name == b"transfer-encoding" for name, _ in self.headers):
             raise _UnreadableRequestError
@@ -223,9 +223,9 @@ class ClientConnection(HttpToolsProtocol):
     def _unsupported_upgrade_warning(self) -> None:
         error = sys.exception()  # the parser's exception, which says where it stopped
         if self._skipped and error is not None:
-            self._take_skipped(self._incoming[error.args[0] :])
+            self._read_upgrade_body(self._incoming[error.args[0] :])
 
-    def _take_skipped(self, data: bytes) -> None:
+    def _read_upgrade_body(self, data: bytes) -> None:
         piece = data[: self._skipped]
         self._skipped -= len(piece)
         self.on_body(piece)
@@ -240,10 +240,10 @@ class ClientConnection(HttpToolsProtocol):
             return
         if not any(reply.cycle.response_started for reply in self.replies):
             self.transport.write(status_line + b"content-length: 0\r\nconnection: close\r\n\r\n")
-        self._all_left()
+        self._mark_all_gone()
         self.transport.close()
 
-    def _all_left(self) -> None:
+    def _mark_all_gone(self) -> None:
         for reply in list(self.replies):
             reply.left()
         self.replies.clear()
@@ -330,11 +330,11 @@ class ProxyServer(uvicorn.Server):
             connection.shutdown()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._shutdown_seconds):
-                await self._all_finished()
+                await self._wait_until_finished()
         self.stop_now()
-        await self._all_finished()
+        await self._wait_until_finished()
 
-    async def _all_finished(self) -> None:
+    async def _wait_until_finished(self) -> None:
         while self.server_state.tasks or self.server_state.connections:  # noqa: ASYNC110 - no event to await
             await asyncio.sleep(LOOK_AGAIN_SECONDS)
 
@@ -379,7 +379,7 @@ def is_exposed(host: str) -> bool:
     return not is_loopback(host)
 
 
-def check_bind(host: str, *, any_key: bool, insecure: bool) -> None:
+def require_key_if_exposed(host: str, *, any_key: bool, insecure: bool) -> None:
     """Raise `NeedsKey` if listening on `host` would let everyone in."""
     if is_exposed(host) and not any_key and not insecure:
         raise NeedsKey(f"Listening on `{host}` lets others in, and there is no API key yet.", host=host)

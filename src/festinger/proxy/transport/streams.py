@@ -212,7 +212,7 @@ WHOLE_EVENTS = frozenset({"message_stop", "response.completed", "response.incomp
 ERROR_EVENTS = frozenset({"error", "response.failed"})
 
 
-def find_end_mark(frame: StreamFrame, *, streamed: bool) -> StreamEndReason | None:
+def find_end_reason(frame: StreamFrame, *, streamed: bool) -> StreamEndReason | None:
     """How this frame ends the response, if it does. A document that is not streamed ends with itself."""
     data = frame.data
     if data == DONE:
@@ -317,7 +317,7 @@ class StreamTap:
 
     def _read_frames(self, frames: list[StreamFrame]) -> StreamCut | None:
         for frame in frames:
-            self._mark = find_end_mark(frame, streamed=self._streamed) or self._mark
+            self._mark = find_end_reason(frame, streamed=self._streamed) or self._mark
             ending = self._listener.on_frame(frame)
             if ending is not None and self._mark is None and self._endless and (last := ending()):
                 self._mark = StreamEndReason.CUT

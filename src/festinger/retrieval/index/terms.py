@@ -18,9 +18,9 @@ from festinger.ids import SpaceId
 from festinger.retrieval.candidate import MEMORY, TURN
 from festinger.retrieval.deps import RetrievalDeps
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 _IDENTIFIER = re.compile(
     r"(?<![^\W_])[^\W_]++(?:[-_./:@#+\\]++[^\W_]++)++|(?<!\w)(?=[^\W\d]*+\d)(?=[\d_]*+[^\W\d_])\w++"
@@ -82,7 +82,7 @@ async def queue_for_counting(
 
 async def count_words_of_changed_texts(deps: RetrievalDeps, space: SpaceId) -> int:
     """Count texts that were added, removed or changed since the last run; returns how many."""
-    while await _read_events(deps, space):
+    while await _queue_changed_texts(deps, space):
         pass
     counted = 0
     while taken := await _count_batch(deps, space):
@@ -90,7 +90,7 @@ async def count_words_of_changed_texts(deps: RetrievalDeps, space: SpaceId) -> i
     return counted
 
 
-async def _read_events(deps: RetrievalDeps, space: SpaceId) -> bool:
+async def _queue_changed_texts(deps: RetrievalDeps, space: SpaceId) -> bool:
     """Queue the texts changed by the next events; returns whether there may be more."""
     async with deps.store.transaction() as transaction:
         await transaction.run(Q["begin_hearing"], space=space)
@@ -148,7 +148,7 @@ class NonEmptySpaces:
         self._held: set[SpaceId] = set()
         self._seen_empty: dict[SpaceId, float] = {}
 
-    def may_hold(self, space: SpaceId) -> bool:
+    def may_have_memories(self, space: SpaceId) -> bool:
         """Whether asking is worthwhile; false only for a space just seen empty."""
         seen = self._seen_empty.get(space)
         return seen is None or self._stopwatch() - seen >= EMPTY_FOR

@@ -24,13 +24,13 @@ from festinger.retrieval.deps import RetrievalDeps
 from festinger.retrieval.index.terms import queue_for_counting
 from festinger.retrieval.search import usable_embedder
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.vectors import to_halfvec
 from festinger.text.blocks import MARK
-from festinger.text.budget import count_tokens
+from festinger.text.budget import estimate_tokens
 from festinger.text.normalize import exact_hash
 
-Q = queries_of("festinger.retrieval")
+Q = load_queries("festinger.retrieval")
 
 PART_TOKENS = 200
 PART_CHARS = 800
@@ -78,7 +78,7 @@ async def index_turns(deps: RetrievalDeps, space: SpaceId, *, between: Between =
     return indexed
 
 
-async def count_parts(deps: RetrievalDeps, space: SpaceId, model: str, *, most: int) -> int:
+async def count_embedded_parts(deps: RetrievalDeps, space: SpaceId, model: str, *, most: int) -> int:
     """Return how many parts have vectors of a model, counting no further than `most`."""
     return int(await deps.store.value(Q["count_parts"], space=space, model=model, limit=most))
 
@@ -137,7 +137,7 @@ def _columns(row: Mapping[str, Any], part: TurnPart, *, is_first: bool) -> dict[
         "speaker": named[1].lower() if named else None,
         "content": part.content,
         "context": part.context,
-        "words": searchable_text(row["content"]) if is_first else "",
+        "words": truncate_middle(row["content"]) if is_first else "",
         "around": part.context,
         "text_hash": exact_hash(part.written),
     }
@@ -151,11 +151,11 @@ def split_turn(rows: Sequence[Mapping[str, Any]], place: int) -> list[TurnPart]:
     around = "\n".join(filter(None, (before, after)))
     return [
         TurnPart(content=text, context=around, written=embedding_text(row["at"], text, around))
-        for text in split_text(searchable_text(row["content"]))
+        for text in split_text(truncate_middle(row["content"]))
     ]
 
 
-def searchable_text(text: str) -> str:
+def truncate_middle(text: str) -> str:
     """Return what is searchable of a turn: all of it, or the beginning and end if it is too long to index."""
     half = SEARCHABLE_CHARS // 2
     return text if len(text) <= SEARCHABLE_CHARS else f"{text[:half]}\n{text[-half:]}"
@@ -186,7 +186,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _fits(text: str) -> bool:
-    return len(text) <= PART_CHARS and count_tokens(text) <= PART_TOKENS
+    return len(text) <= PART_CHARS and estimate_tokens(text) <= PART_TOKENS
 
 
 async def embed_turns(deps: RetrievalDeps, space: SpaceId) -> int:

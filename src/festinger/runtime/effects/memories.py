@@ -16,9 +16,18 @@ from festinger.ids import MemoryId, Scope, read_id
 from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory, lock_owners
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.deps import MemoryDeps
-from festinger.memory.edit import MOST_PARTS, MemoryEditResult, archive, edit, merge, relearn_texts, restore, supersede
+from festinger.memory.edit import (
+    MOST_PARTS,
+    MemoryEditResult,
+    archive,
+    edit,
+    learn_replacement_texts,
+    merge,
+    restore,
+    supersede,
+)
 from festinger.memory.erasure.erase import ErasureDeps, forget_in_transaction
-from festinger.memory.erasure.selector import Selector, find_erasure_targets
+from festinger.memory.erasure.selector import ErasureSelector, find_erasure_targets
 from festinger.memory.model import Memory, Status
 from festinger.memory.query import require_visible
 from festinger.memory.undo import undo_in_transaction
@@ -31,7 +40,7 @@ from festinger.proposals.deps import (
     require_text,
 )
 from festinger.proposals.model import ProposalType
-from festinger.proposals.verdicts.apply import order_blocking_changes
+from festinger.proposals.verdicts.apply import with_blockers_newest_first
 from festinger.store.pool import NestedStore
 
 
@@ -83,7 +92,7 @@ class MemoryChangeEffect:
         self._deps = deps
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        op, ids = _op(payload), payload_ids(payload, "ids")
+        op, ids = _parse_op(payload), payload_ids(payload, "ids")
         fewest, most = _HOW_MANY[op]
         if not fewest <= len(ids) <= most:
             raise BadInput(f"`{op}` needs {fewest} ids{' or more' if most > fewest else ''}.")
@@ -93,13 +102,13 @@ class MemoryChangeEffect:
             _parts(payload)
 
     async def look(self, operation: EffectContext) -> EffectPreview:
-        op, ids = _op(operation.payload), payload_ids(operation.payload, "ids")
+        op, ids = _parse_op(operation.payload), payload_ids(operation.payload, "ids")
         found = await find_memories(operation.transaction, operation.space, ids)
         is_done = len(found) == len(ids) and _is_done(op, ids, found, operation.payload)
         return preview_targets(ids, found, is_done=is_done, payload=operation.payload, says=_SAYS[op])
 
     async def apply(self, operation: EffectContext) -> EffectResult:
-        op, ids = _op(operation.payload), payload_ids(operation.payload, "ids")
+        op, ids = _parse_op(operation.payload), payload_ids(operation.payload, "ids")
         before = await find_memories(operation.transaction, operation.space, ids)
         done = await _OPS[op](replace(self._deps, store=NestedStore(operation.transaction)), operation, ids)
         after = await find_memories(operation.transaction, operation.space, ids)
@@ -123,12 +132,15 @@ class IdentityPromotionEffect:
 
     def check(self, payload: Mapping[str, Any]) -> None:
         payload_id(payload, "memory_id")
-        _gain(payload)
+        _parse_gain(payload)
 
     async def look(self, operation: EffectContext) -> EffectPreview:
         memory = MemoryId(payload_id(operation.payload, "memory_id"))
         found = await find_memories(operation.transaction, operation.space, [memory])
-        is_done = memory in found and _deepened(found[memory], _gain(operation.payload)) == found[memory].weight
+        is_done = (
+            memory in found
+            and _weight_after_gain(found[memory], _parse_gain(operation.payload)) == found[memory].weight
+        )
         says = f"Holds this memory more deeply, past {IDENTITY} and never past 0.95."
         return preview_targets([memory], found, is_done=is_done, payload=operation.payload, says=says)
 
@@ -136,7 +148,7 @@ class IdentityPromotionEffect:
         held = await lock_memory(operation.transaction, operation.space, payload_id(operation.payload, "memory_id"))
         if held.status is not Status.ACTIVE:
             raise BadInput(f"A memory that is {held.status.value} cannot be held more deeply.")
-        deeper = _deepened(held, _gain(operation.payload))
+        deeper = _weight_after_gain(held, _parse_gain(operation.payload))
         belief = replace(held.belief, weight=deeper)
         change = await adjust_belief(
             self._deps,
@@ -158,10 +170,10 @@ class IdentityPromotionEffect:
             async with operation.transaction.savepoint():
                 await undo_changes(self._deps, operation, applied)
         except UndoBlocked:
-            await self._take_gain(operation, applied)
+            await self._remove_gain(operation, applied)
         return null_follow_up
 
-    async def _take_gain(self, operation: EffectContext, applied: EffectResult) -> None:
+    async def _remove_gain(self, operation: EffectContext, applied: EffectResult) -> None:
         held = await lock_memory(operation.transaction, operation.space, UUID(applied.after["memory"]))
         least = min(applied.before["alpha"], held.weight.alpha)
         weight = Weight(alpha=max(least, held.weight.alpha - applied.after["gained"]), beta=held.weight.beta)
@@ -176,7 +188,7 @@ async def undo_changes(deps: MemoryDeps, operation: EffectContext, applied: Effe
         try:
             await undo_in_transaction(deps, operation.transaction, operation.space, UUID(change), by=operation.by)
         except UndoBlocked as error:
-            raise order_blocking_changes(error) from error
+            raise with_blockers_newest_first(error) from error
 
 
 async def _merge(deps: MemoryDeps, operation: EffectContext, ids: Sequence[MemoryId]) -> EffectResult:
@@ -215,7 +227,7 @@ async def _split(deps: MemoryDeps, operation: EffectContext, ids: Sequence[Memor
     parted = await find_memory(operation.transaction, operation.space, ids[0])
     await lock_owners(operation.transaction, operation.space, [parted.agent_id])
     source = await lock_memory(operation.transaction, operation.space, ids[0])
-    said = await relearn_texts(deps, operation.transaction, [source], _parts(operation.payload))
+    said = await learn_replacement_texts(deps, operation.transaction, [source], _parts(operation.payload))
     done = await archive(deps, operation.space, source.id, by=operation.by, reason="parted")
     fresh = [str(each.memory.id) for each in said if each.memory and each.created]
     return replace(_changed(done), after={"parts": fresh})
@@ -249,7 +261,7 @@ _SAYS = {
 }
 
 
-def _op(payload: Mapping[str, Any]) -> str:
+def _parse_op(payload: Mapping[str, Any]) -> str:
     op = payload.get("op")
     if op not in _OPS:
         raise BadInput(f"`{str(op)[:40]}` is nothing that is done to memories.", hint=f"Say {', '.join(_OPS)}.")
@@ -292,14 +304,14 @@ def _shown(memories: Found) -> dict[str, Any]:
     return {str(id_): {"status": each.status.value, "version": each.version} for id_, each in memories.items()}
 
 
-def _gain(payload: Mapping[str, Any]) -> float:
+def _parse_gain(payload: Mapping[str, Any]) -> float:
     gain = payload.get("gain", GAINS[0])
     if gain not in GAINS:
         raise BadInput(f"The gain is {GAINS[0]} or {GAINS[1]}.")
     return float(gain)
 
 
-def _deepened(memory: Memory, gain: float) -> Weight:
+def _weight_after_gain(memory: Memory, gain: float) -> Weight:
     """Return the weight after the gain, which may pass the bound that only a person may lift."""
     return reinforce_weight(memory.weight, gain, immutable=memory.immutable, ceiling=memory.belief.weight_ceiling)
 
@@ -342,7 +354,7 @@ class ForgetEffect:
 
     async def apply(self, operation: EffectContext) -> EffectResult:
         ids = tuple(payload_ids(operation.payload, "memory_ids"))
-        meant = await find_erasure_targets(operation.transaction, operation.space, Selector(ids=ids))
+        meant = await find_erasure_targets(operation.transaction, operation.space, ErasureSelector(ids=ids))
         joined = replace(self._eraser.deps, store=NestedStore(operation.transaction))
         plan = await forget_in_transaction(
             replace(self._eraser, deps=joined),

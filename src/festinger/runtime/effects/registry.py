@@ -13,7 +13,7 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NoSuchConflict, NotFound, NotProposable, UndoBlocked
 from festinger.ids import DEFAULT_AGENT, EVERY_SPACE, Scope, SpaceId
-from festinger.memory.censors.censor import Censor, CensorAction, parse_force
+from festinger.memory.censors.censor import Censor, CensorAction, parse_censor_action
 from festinger.memory.censors.check import CensorCache
 from festinger.memory.censors.edit import (
     CensorChangeResult,
@@ -21,7 +21,7 @@ from festinger.memory.censors.edit import (
     add_censor_in_transaction,
     demote,
     escalate,
-    find_same_rule,
+    find_censor_by_rule,
     get_censor,
     parse_rule,
     undo,
@@ -40,11 +40,11 @@ from festinger.proposals.deps import (
 from festinger.proposals.model import ProposalType
 from festinger.proposals.verdicts.tasks import AdviceEffect
 from festinger.runtime.effects.memories import ForgetEffect, IdentityPromotionEffect, MemoryChangeEffect, payload_id
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.runtime.settings import erase_setting, write_setting
-from festinger.settings.keys import SettingKey, find_setting
+from festinger.settings.keys import SettingKey, find_setting_key
 from festinger.store.pool import NestedStore
-from festinger.store.repositories.spaces import find_config
+from festinger.store.repositories.spaces import lock_config_value
 from festinger.world.conflicts import PENDING, find_conflict
 from festinger.world.decisions import (
     ConflictDecision,
@@ -91,17 +91,19 @@ class CensorRuleEffect(_CensorEffect):
     """Add a censor that warns."""
 
     def check(self, payload: Mapping[str, Any]) -> None:
-        parse_rule(_rule(payload))
+        parse_rule(_build_censor_request(payload))
 
     async def look(self, operation: EffectContext) -> EffectPreview:
-        duplicate = await find_same_rule(self.joined(operation), operation.space, _rule(operation.payload))
+        duplicate = await find_censor_by_rule(
+            self.joined(operation), operation.space, _build_censor_request(operation.payload)
+        )
         says = "Makes a censor that warns of what it matches."
         return EffectPreview(is_done=duplicate is not None, payload=operation.payload, says=says)
 
     async def apply(self, operation: EffectContext) -> EffectResult:
         deps, place = self.joined(operation), Scope(space=operation.space, agent=DEFAULT_AGENT)
         made = await add_censor_in_transaction(
-            deps, operation.transaction, place, _rule(operation.payload), by=operation.by
+            deps, operation.transaction, place, _build_censor_request(operation.payload), by=operation.by
         )
         return EffectResult(
             after={"censor": str(made.censor.id), "standing": made.censor.standing},
@@ -115,12 +117,12 @@ class CensorEscalationEffect(_CensorEffect):
 
     def check(self, payload: Mapping[str, Any]) -> None:
         payload_id(payload, "censor_id")
-        parse_force(payload.get("to", CensorAction.BLOCK))
+        parse_censor_action(payload.get("to", CensorAction.BLOCK))
 
     async def look(self, operation: EffectContext) -> EffectPreview:
         censor, to = (
             payload_id(operation.payload, "censor_id"),
-            parse_force(operation.payload.get("to", CensorAction.BLOCK)),
+            parse_censor_action(operation.payload.get("to", CensorAction.BLOCK)),
         )
         try:
             found = await get_censor(self.joined(operation), operation.space, censor)
@@ -138,7 +140,7 @@ class CensorEscalationEffect(_CensorEffect):
 
     async def apply(self, operation: EffectContext) -> EffectResult:
         deps, id_ = self.joined(operation), payload_id(operation.payload, "censor_id")
-        to = parse_force(operation.payload.get("to", CensorAction.BLOCK))
+        to = parse_censor_action(operation.payload.get("to", CensorAction.BLOCK))
         was = await get_censor(deps, operation.space, id_)
         done = await _DEEDS[to](deps, operation.space, id_, by=operation.by, reason=REASON)
         if done.change is None:
@@ -155,7 +157,7 @@ def _standing(censor: Censor) -> dict[str, Any]:
     return {"censor": str(censor.id), "standing": censor.standing, "version": censor.version}
 
 
-def _rule(payload: Mapping[str, Any]) -> CensorRequest:
+def _build_censor_request(payload: Mapping[str, Any]) -> CensorRequest:
     on = payload.get("on", CensorRequest().on)
     places = (on,) if isinstance(on, str) else tuple(map(str, on))
     return CensorRequest(rule=require_text(payload, "pattern"), reason=str(payload.get("reason", "")), on=places)
@@ -200,8 +202,8 @@ class SettingsChangeEffect:
         )
 
     async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
-        key, place = find_setting(applied.after["key"]), SpaceId(applied.after["space"])
-        row = await find_config(operation.transaction, space=place, key=key.name)
+        key, place = find_setting_key(applied.after["key"]), SpaceId(applied.after["space"])
+        row = await lock_config_value(operation.transaction, space=place, key=key.name)
         if row != applied.after["row"]:
             raise UndoBlocked(f"`{key.name}` was set again since.", changes=[f"setting:{key.name}"])
         before = applied.before["row"]
@@ -216,7 +218,7 @@ class SettingsChangeEffect:
 
 
 def find_proposable_key(name: str) -> SettingKey:
-    key = find_setting(name)
+    key = find_setting_key(name)
     room = key.name.partition(".")[0]
     if key.secret or room in GUARDED or room.startswith("database"):
         raise NotProposable(f"`{key.name}` is changed by people themselves, and by nobody's proposal.")
@@ -301,7 +303,7 @@ def build_effects(app: "App", deps: ProposalDeps) -> Effects:
             ProposalType.CENSOR_ESCALATION: CensorEscalationEffect(app.memory.watch),
             ProposalType.DIMENSION_DECOMPOSITION: DecompositionEffect(app.world.deps),
             ProposalType.SETTINGS_CHANGE: SettingsChangeEffect(app),
-            ProposalType.FORGET_REQUEST: ForgetEffect(build_erasure(app).eraser),
+            ProposalType.FORGET_REQUEST: ForgetEffect(build_erasure_service(app).eraser),
             ProposalType.ADVICE: AdviceEffect(deps),
         }
     )

@@ -12,19 +12,19 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import DEFAULT_AGENT, AgentId, Scope, SpaceId
-from festinger.judge.model import Record
+from festinger.judge.model import JudgementRecord
 from festinger.judge.records import find_judgement, load_judgements
 from festinger.memory.changes import MemoryChangeOp, find_memories, list_changes
-from festinger.memory.conflicts import PairAnswerResult, parse_answer, record_answer
+from festinger.memory.conflicts import PairAnswerResult, apply_pair_answer, parse_pair_answer
 from festinger.memory.health import count_waiting
 from festinger.memory.model import Memory, Status
-from festinger.memory.query import MemoryFilter, page_memories
+from festinger.memory.query import MemoryFilter, load_page_of_memories
 from festinger.proposals.deps import ProposalDeps
 from festinger.proposals.inbox import PendingGroup, PendingItem, Sources
 from festinger.proposals.pairs import list_suggested_pairs
 from festinger.proposals.verdicts.tasks import list_tasks
 from festinger.world.conflicts import PENDING, Conflict, count_pending, load_conflicts
-from festinger.world.quarantine import list_held_sessions, load_quarantine
+from festinger.world.quarantine import list_quarantined_sessions, load_quarantine
 
 if TYPE_CHECKING:
     from festinger.runtime.app import App
@@ -69,24 +69,26 @@ async def answer_question(
     app: "App", space: SpaceId, id_: UUID, given: str, *, by: str, note: str = ""
 ) -> PairAnswerResult:
     """Store a person's answer and apply it. Raises `NotFound`, `BadInput`, `Stale`."""
-    said = parse_answer(given, by=by, note=note)
+    said = parse_pair_answer(given, by=by, note=note)
     asked = await find_judgement(app.memory.judges.deps, space, id_)
-    return await record_answer(app.memory.deps, space, asked, said, by=by)
+    return await apply_pair_answer(app.memory.deps, space, asked, said, by=by)
 
 
-async def _shown(app: "App", space: SpaceId, found: Sequence[Record], agent: AgentId | None) -> list[dict[str, Any]]:
+async def _shown(
+    app: "App", space: SpaceId, found: Sequence[JudgementRecord], agent: AgentId | None
+) -> list[dict[str, Any]]:
     async with app.store.transaction() as transaction:
         refs = {ref for record in found for ref in (record.old_ref, record.new_ref)}
         near = {UUID(int=id_.int): each for id_, each in (await find_memories(transaction, space, refs)).items()}
     return [_json(record, near) for record in found if agent is None or _may_see(agent, record, near)]
 
 
-def _may_see(agent: AgentId, record: Record, near: Mapping[UUID, Memory]) -> bool:
+def _may_see(agent: AgentId, record: JudgementRecord, near: Mapping[UUID, Memory]) -> bool:
     both = [near.get(record.old_ref), near.get(record.new_ref)]
     return all(memory is not None and memory.agent_id in (None, agent) for memory in both)
 
 
-def _json(record: Record, near: Mapping[UUID, Memory]) -> dict[str, Any]:
+def _json(record: JudgementRecord, near: Mapping[UUID, Memory]) -> dict[str, Any]:
     said = record.judgement
     return {
         "id": str(record.id),
@@ -121,10 +123,10 @@ def build_waiting_sources(app: "App", deps: ProposalDeps) -> Sources:
     """Build the sources of what waits, in the order in which they are shown."""
     return (
         partial(_conflicts, app),
-        partial(_questions, app),
-        partial(_unvouched, app),
-        partial(_held_sessions, app),
-        partial(_suspect_memories, app),
+        partial(_collect_questions, app),
+        partial(_collect_quarantined_statements, app),
+        partial(_collect_held_sessions, app),
+        partial(_collect_quarantined_memories, app),
         partial(_pairs, deps),
         partial(_tasks, deps),
     )
@@ -138,10 +140,10 @@ async def _conflicts(app: "App", space: SpaceId, limit: int) -> PendingGroup:
         memories = await find_memories(transaction, space, ids)
     # Agents may list what waits, and must not read what is another's own.
     texts = {id_: f"a memory of {each.agent_id}" if each.agent_id else each.content for id_, each in memories.items()}
-    return PendingGroup(kind="conflicts", count=count, items=tuple(_conflict(each, texts) for each in found))
+    return PendingGroup(kind="conflicts", count=count, items=tuple(_conflict_item(each, texts) for each in found))
 
 
-async def _questions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
+async def _collect_questions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
         PendingItem(
             id=each["id"],
@@ -151,10 +153,10 @@ async def _questions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
         )
         for each in await fetch_open_questions(app, space, limit=MOST)
     )
-    return _some("questions", items, limit=limit)
+    return _pending_group("questions", items, limit=limit)
 
 
-async def _unvouched(app: "App", space: SpaceId, limit: int) -> PendingGroup:
+async def _collect_quarantined_statements(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
         PendingItem(
             id=str(each.id),
@@ -164,10 +166,10 @@ async def _unvouched(app: "App", space: SpaceId, limit: int) -> PendingGroup:
         )
         for each in await load_quarantine(app.world.deps, space, limit=MOST)
     )
-    return _some("quarantined statements", items, limit=limit)
+    return _pending_group("quarantined statements", items, limit=limit)
 
 
-async def _held_sessions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
+async def _collect_held_sessions(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     items = (
         PendingItem(
             id=each.session_id,
@@ -175,9 +177,9 @@ async def _held_sessions(app: "App", space: SpaceId, limit: int) -> PendingGroup
             why=f"contradicted {each.collisions} well-established facts",
             link=WORLD,
         )
-        for each in await list_held_sessions(app.world.deps, space)
+        for each in await list_quarantined_sessions(app.world.deps, space)
     )
-    return _some("held sessions", items, limit=limit)
+    return _pending_group("held sessions", items, limit=limit)
 
 
 async def _pairs(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup:
@@ -190,32 +192,32 @@ async def _pairs(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup
         )
         for row in await list_suggested_pairs(deps, space, limit=MOST)
     )
-    return _some("pairs", items, limit=limit)
+    return _pending_group("pairs", items, limit=limit)
 
 
 async def _tasks(deps: ProposalDeps, space: SpaceId, limit: int) -> PendingGroup:
     found = await list_tasks(deps, space, limit=MOST)
     items = (PendingItem(id=str(each.id), title=each.title, why="approved advice", link=INBOX) for each in found)
-    return _some("tasks", items, limit=limit)
+    return _pending_group("tasks", items, limit=limit)
 
 
-async def _suspect_memories(app: "App", space: SpaceId, limit: int) -> PendingGroup:
+async def _collect_quarantined_memories(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     """Collect quarantined memories, each with the reason for its quarantine."""
     scope = Scope(space=space, agent=DEFAULT_AGENT)
     wanted = MemoryFilter(statuses=(Status.QUARANTINED,), everybodys=True)
-    found = await page_memories(app.memory.deps, scope, wanted, limit=limit)
+    found = await load_page_of_memories(app.memory.deps, scope, wanted, limit=limit)
     count = (await count_waiting(app.memory.deps, space))["quarantined"]
-    items = [await _suspect(app, space, each) for each in found]
+    items = [await _quarantined_memory_item(app, space, each) for each in found]
     return PendingGroup(kind="quarantined memories", count=count, items=tuple(items))
 
 
-async def _suspect(app: "App", space: SpaceId, memory: Memory) -> PendingItem:
+async def _quarantined_memory_item(app: "App", space: SpaceId, memory: Memory) -> PendingItem:
     changes = await list_changes(app.memory.deps, space, ops=(MemoryChangeOp.QUARANTINE,), memory=memory.id, limit=1)
     why = changes[0].reason if changes else ""
     return PendingItem(id=str(memory.id), title=memory.content, why=why, link=f"{MEMORIES}/{memory.id}")
 
 
-def _conflict(conflict: Conflict, texts: Mapping[Any, str]) -> PendingItem:
+def _conflict_item(conflict: Conflict, texts: Mapping[Any, str]) -> PendingItem:
     if conflict.about == "memory":
         title = " / ".join(texts.get(ref, "a forgotten memory") for ref in (conflict.old_memory, conflict.new_memory))
     else:
@@ -225,6 +227,6 @@ def _conflict(conflict: Conflict, texts: Mapping[Any, str]) -> PendingItem:
     )
 
 
-def _some(kind: str, items: Iterable[PendingItem], *, limit: int) -> PendingGroup:
+def _pending_group(kind: str, items: Iterable[PendingItem], *, limit: int) -> PendingGroup:
     listed = tuple(items)
     return PendingGroup(kind=kind, count=len(listed), items=listed[:limit])

@@ -18,7 +18,7 @@ from festinger.events.catalogue import Event
 from festinger.events.outbox import find_event
 from festinger.ids import SpaceId
 from festinger.jobs.model import JobRun, Queue
-from festinger.llm.http import post_message
+from festinger.llm.http import post_webhook
 from festinger.proposals.channels.webhook import (
     TOLD,
     build_headers,
@@ -61,7 +61,7 @@ class WebhookVerdict:
     seen: tuple[str, ...] = ()
 
 
-def register_webhook(app: "App") -> None:
+def register_webhook_jobs(app: "App") -> None:
     """Register the subscriber and its job."""
 
     def is_wanted(_event: Event) -> bool:
@@ -80,14 +80,14 @@ def register_webhook(app: "App") -> None:
             )
 
     async def post_news(_run: JobRun, *, space: str, event: str, to: str) -> None:
-        await send_event(app, SpaceId(space), UUID(event), to=to)
+        await send_webhook_event(app, SpaceId(space), UUID(event), to=to)
 
     for name in TOLD:
         app.outbox.subscribe(name, TELL_OTHERS, tell_others, queue=Queue.SEND, wants=is_wanted)
     app.jobs.register(POST_NEWS, post_news, queue=Queue.SEND)
 
 
-async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
+async def send_webhook_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> bool:
     """Send an event to one address; false if the address is no longer set or its subject is gone."""
     terms = app.settings.now.proposals.webhook
     url = next((each for each in terms.urls if hash_url(each) == to), None)
@@ -102,7 +102,7 @@ async def send_event(app: "App", space: SpaceId, event: UUID, *, to: str) -> boo
     body = orjson.dumps(build_message(told, card, look))
     secret = terms.secret.get_secret_value() if terms.secret else ""
     given = build_headers(told, body, secret=secret, at=app.tools.clock())
-    await post_message(url, body, headers=given, offline=app.settings.now.offline)
+    await post_webhook(url, body, headers=given, offline=app.settings.now.offline)
     return True
 
 

@@ -27,15 +27,15 @@ from festinger.clock import Clock, aware, iso, system_clock
 from festinger.errors import BadInput, NotFound, Refused, StoreDown, StoreUnfit
 from festinger.store.connection import closing_connection, translate_store_errors
 from festinger.store.embedded.programs import FOLDERS, Binaries, bundled_binaries, run_program
-from festinger.store.paths import check_database_url, make_folder, open_private, suggest_remedy, sync_folder
-from festinger.store.queries import queries_of
+from festinger.store.paths import check_database_url, make_folder, open_private_file, suggest_remedy, sync_folder
+from festinger.store.queries import load_queries
 
 FORMAT = 1
 SUFFIX = ".json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class BackupManifest:
     made_at: datetime
     festinger: str
     postgres: int
@@ -63,7 +63,7 @@ def manifest_path(dump: Path) -> Path:
     return dump.with_name(dump.name + SUFFIX)
 
 
-def format_manifest(manifest: Manifest) -> str:
+def format_manifest(manifest: BackupManifest) -> str:
     body: dict[str, Any] = {
         "format": FORMAT,
         "schema_version": manifest.schema_version,
@@ -73,7 +73,7 @@ def format_manifest(manifest: Manifest) -> str:
     return json.dumps(body, indent=2, sort_keys=True) + "\n"
 
 
-def read_manifest(dump: Path) -> Manifest:
+def read_manifest(dump: Path) -> BackupManifest:
     """Read the manifest of a dump; a dump without one is left over from an interrupted backup."""
     path = manifest_path(dump)
     if not path.exists():
@@ -87,12 +87,12 @@ def read_manifest(dump: Path) -> Manifest:
             raise BadInput(f"`{path.name}` was written by a newer Festinger.", hint="Restore it with that version.")
         del body["schema_version"]
         made_at = aware(datetime.fromisoformat(body.pop("made_at")))
-        return Manifest(made_at=made_at, embedders=tuple(body.pop("embedders")), **body)
+        return BackupManifest(made_at=made_at, embedders=tuple(body.pop("embedders")), **body)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"`{path.name}` is not a manifest of a backup.", hint="Use another backup.") from error
 
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 Connection = psycopg.AsyncConnection[DictRow]
 
@@ -109,7 +109,7 @@ class DatabaseSummary:
     migrations: Mapping[str, str]
 
 
-async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) -> Manifest:
+async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) -> BackupManifest:
     """Write the whole database to `target` with its manifest next to it. Never replace an existing backup."""
     _require_free(target)
     part = target.with_name(target.name + ".part")
@@ -120,7 +120,7 @@ async def create_backup(url: str, target: Path, *, clock: Clock = system_clock) 
         reason = error.strerror or str(error)
         raise Refused(f"The backup `{target}` cannot be written: {reason}.", hint="Choose another place.") from error
     finally:
-        _tidy(part)
+        _remove_partial_files(part)
     return made
 
 
@@ -129,20 +129,20 @@ def _require_free(target: Path) -> None:
         raise Refused(f"There is already a backup at `{target}`.", hint="Choose another file name.")
 
 
-def _publish(part: Path, target: Path, made: Manifest) -> None:
+def _publish(part: Path, target: Path, made: BackupManifest) -> None:
     _write_private(manifest_path(part), format_manifest(made))
     part.rename(target)
     manifest_path(part).rename(manifest_path(target))
     sync_folder(target.parent)
 
 
-def _tidy(part: Path) -> None:
+def _remove_partial_files(part: Path) -> None:
     for left in (part, manifest_path(part)):
         with suppress(OSError):
             left.unlink()
 
 
-async def automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = system_clock) -> Path:
+async def create_automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = system_clock) -> Path:
     """Make the next automatic backup in `folder` and delete the oldest beyond `keep`; return the file."""
     make_folder(folder)
     target = folder / f"{AUTOMATIC}{format_timestamp(clock())}.dump"
@@ -152,7 +152,7 @@ async def automatic_backup(url: str, folder: Path, *, keep: int, clock: Clock = 
 
 
 def _prune(folder: Path, *, keep: int) -> None:
-    for old in select_outdated([path.name for path in folder.iterdir()], keep=keep):
+    for old in select_outdated_dumps([path.name for path in folder.iterdir()], keep=keep):
         for path in (manifest_path(folder / old), folder / old):
             path.unlink(missing_ok=True)
 
@@ -162,7 +162,7 @@ def format_timestamp(at: datetime) -> str:
     return at.strftime("%Y%m%dT%H%M%S%fZ")
 
 
-def select_outdated(names: list[str], *, keep: int) -> list[str]:
+def select_outdated_dumps(names: list[str], *, keep: int) -> list[str]:
     """Return the automatic dumps among `names` that are older than the newest `keep`."""
     dumps = sorted(name for name in names if name.startswith(AUTOMATIC) and name.endswith(".dump"))
     return dumps[: max(0, len(dumps) - keep)]
@@ -189,7 +189,7 @@ async def load_database_summary(url: str) -> DatabaseSummary:
             return await summarize_database(connection)
 
 
-def programs_for(server_version: int) -> Binaries:
+def choose_backup_programs(server_version: int) -> Binaries:
     """Return the oldest bundled programs that can read a server of this version (180001 is 18.1)."""
     major = server_version // 10_000
     fitting = [known for known in sorted(FOLDERS) if known >= major]
@@ -201,14 +201,14 @@ def programs_for(server_version: int) -> Binaries:
     return bundled_binaries(fitting[0])
 
 
-def program_address(url: str) -> tuple[str, dict[str, str]]:
+def split_off_password(url: str) -> tuple[str, dict[str, str]]:
     """Return the database as a program argument, and the password where `ps` does not show it."""
     parts = conninfo_to_dict(check_database_url(url))
     password = parts.pop("password", None)
     return make_conninfo("", **parts), {"PGPASSWORD": str(password)} if password else {}
 
 
-async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
+async def _dump(url: str, part: Path, *, at: datetime) -> BackupManifest:
     with translate_store_errors():
         async with (
             closing_connection(
@@ -221,10 +221,10 @@ async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
             snapshot = await cursor.fetchone()
             assert snapshot is not None
             counted = await summarize_database(connection)
-            programs = programs_for(connection.info.server_version)
+            programs = choose_backup_programs(connection.info.server_version)
             await _run_dump(url, part, programs=programs, snapshot=snapshot["snapshot"])
     size, sha256 = await asyncio.to_thread(file_fingerprint, part)
-    return Manifest(
+    return BackupManifest(
         made_at=at,
         festinger=version("festinger"),
         postgres=programs.major,
@@ -237,9 +237,9 @@ async def _dump(url: str, part: Path, *, at: datetime) -> Manifest:
 
 
 async def _run_dump(url: str, part: Path, *, programs: Binaries, snapshot: str) -> None:
-    address, environment = program_address(url)
-    _tidy(part)
-    output = open_private(part, os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    address, environment = split_off_password(url)
+    _remove_partial_files(part)
+    output = open_private_file(part, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
         done = await run_program(
             [programs["pg_dump"], "-Fc", "--no-password", f"--snapshot={snapshot}", "-d", address],
@@ -262,7 +262,7 @@ def file_fingerprint(path: Path) -> tuple[int, str]:
 
 def _write_private(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
-    with os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+    with os.fdopen(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

@@ -22,12 +22,12 @@ from festinger.clock import Clock, system_clock
 from festinger.errors import BadInput, Refused
 from festinger.store.backup import backup as manifests
 from festinger.store.backup.backup import (
+    BackupManifest,
     Connection,
-    Manifest,
+    choose_backup_programs,
     create_backup,
     file_fingerprint,
     format_timestamp,
-    programs_for,
     summarize_database,
 )
 from festinger.store.connection import closing_connection, translate_store_errors
@@ -36,9 +36,9 @@ from festinger.store.erasure import ErasureEntry
 from festinger.store.migration import Migration, pending_migrations
 from festinger.store.paths import check_database_url, make_folder
 from festinger.store.pool import Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 Apply = Callable[[Transaction, Sequence[ErasureEntry]], Awaitable[int]]
 """Erases again what the ledger names, in the given transaction; returns how many items it erased."""
@@ -53,7 +53,7 @@ _RESTRICTIONS = (b"\\restrict festinger\n", b"\\unrestrict festinger\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreResult:
-    manifest: Manifest
+    manifest: BackupManifest
     migrated: tuple[str, ...]
     """Migrations that the dump lacked."""
     forgotten_again: int
@@ -77,13 +77,13 @@ async def restore(
     todo = pending_migrations(migrations, manifest.migrations.items())
     if await asyncio.to_thread(file_fingerprint, source) != (manifest.bytes, manifest.sha256):
         raise BadInput(f"`{source.name}` is damaged: it is not the file that was backed up.", hint="Use another.")
-    before = await _cleared_for(url, replace=replace, backups=backups, clock=clock)
+    before = await _back_up_before_replace(url, replace=replace, backups=backups, clock=clock)
     with translate_store_errors():
         async with _one_transaction(url) as connection:
             programs = _programs(connection, manifest)
             await connection.execute(Q["remove_everything"].sql)
             await connection.execute(Q["install_vector"].sql)
-            await _read_in(connection, source, programs)
+            await _load_dump(connection, source, programs)
             await _require_counts(connection, manifest)
             for migration in todo:
                 await _apply_migration(connection, migration)
@@ -93,7 +93,7 @@ async def restore(
     )
 
 
-async def _cleared_for(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
+async def _back_up_before_replace(url: str, *, replace: bool, backups: Path, clock: Clock) -> Path | None:
     """Back up a database that has tables, which requires `replace`; do nothing for an empty one."""
     with translate_store_errors():
         async with closing_connection(
@@ -128,8 +128,8 @@ async def _one_transaction(url: str) -> AsyncIterator[Connection]:
         yield connection
 
 
-def _programs(connection: Connection, manifest: Manifest) -> Binaries:
-    programs = programs_for(connection.info.server_version)
+def _programs(connection: Connection, manifest: BackupManifest) -> Binaries:
+    programs = choose_backup_programs(connection.info.server_version)
     if manifest.postgres > programs.major:
         raise Refused(
             f"The backup is of PostgreSQL {manifest.postgres}, and this server is older.",
@@ -138,7 +138,7 @@ def _programs(connection: Connection, manifest: Manifest) -> Binaries:
     return programs
 
 
-async def _read_in(connection: Connection, source: Path, programs: Binaries) -> None:
+async def _load_dump(connection: Connection, source: Path, programs: Binaries) -> None:
     with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".list") as contents:
         contents.write(await _table_of_contents(source, programs))
         contents.flush()
@@ -188,7 +188,7 @@ async def _copy_section(connection: Connection, command: Command) -> None:
 async def _lines(command: Command) -> AsyncIterator[bytes]:
     """Yield the lines that a program writes; raise if it fails."""
     with tempfile.TemporaryFile() as errors:
-        process = _started(command, errors.fileno())
+        process = _start_process(command, errors.fileno())
         assert process.stdout is not None
         try:
             # Many lines at a time: a thread per row of a large table would take far longer than the row.
@@ -206,7 +206,7 @@ async def _lines(command: Command) -> AsyncIterator[bytes]:
             raise BadInput(f"The backup cannot be read: {reason}.", hint="Use another backup.")
 
 
-def _started(command: Command, errors: int) -> subprocess.Popen[bytes]:
+def _start_process(command: Command, errors: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [os.fspath(part) for part in command],
         stdin=subprocess.DEVNULL,
@@ -217,7 +217,7 @@ def _started(command: Command, errors: int) -> subprocess.Popen[bytes]:
     )
 
 
-async def _require_counts(connection: Connection, manifest: Manifest) -> None:
+async def _require_counts(connection: Connection, manifest: BackupManifest) -> None:
     found = (await summarize_database(connection)).tables
     wrong = sorted(
         table for table in found.keys() | manifest.tables.keys() if found.get(table) != manifest.tables.get(table)

@@ -25,8 +25,15 @@ from festinger.errors import CannotStart
 from festinger.store import paths
 from festinger.store.connection import closing_connection
 from festinger.store.embedded.programs import Account, Binaries, Command, ProgramResult, run_program
-from festinger.store.paths import Layout, explain_os_errors, make_folder, open_private, suggest_remedy, sync_folder
-from festinger.store.queries import queries_of
+from festinger.store.paths import (
+    HomeLayout,
+    explain_os_errors,
+    make_folder,
+    open_private_file,
+    suggest_remedy,
+    sync_folder,
+)
+from festinger.store.queries import load_queries
 
 SUPERUSER = "postgres"
 CONFIGURATION = "festinger.conf"
@@ -39,7 +46,7 @@ def cluster_major_version(data: Path) -> int | None:
     return int(note.read_text(encoding="ascii").strip()) if note.exists() else None
 
 
-async def create_cluster(layout: Layout, binaries: Binaries, *, account: Account, password: str) -> None:
+async def create_cluster(layout: HomeLayout, binaries: Binaries, *, account: Account, password: str) -> None:
     """Create a new, empty cluster in its final place."""
     with explain_os_errors(layout.home):
         await initialize_cluster(layout.growing, binaries, account=account)
@@ -57,16 +64,16 @@ async def initialize_cluster(data: Path, binaries: Binaries, *, account: Account
     sums = "--data-checksums" if checksums else "--no-data-checksums"
     # Nobody can log in until our own pg_hba.conf is written.
     command: Command = [binaries["initdb"], "-D", data, "-U", SUPERUSER, "-A", "reject", "-E", "UTF8", *locale, sums]
-    _succeeded(await run_program(command, account=account), data)
+    _require_success(await run_program(command, account=account), data)
     with (data / "postgresql.conf").open("a", encoding="utf-8") as file:
         file.write(INCLUDE)
     write_cluster_config(data, account=account)
-    write_owned_file(account, data / "pg_hba.conf", _shipped("embedded_hba.conf"))
+    write_owned_file(account, data / "pg_hba.conf", _read_shipped_file("embedded_hba.conf"))
 
 
 def write_cluster_config(data: Path, *, account: Account) -> None:
     """Update the settings of a cluster to those of this version."""
-    write_owned_file(account, data / CONFIGURATION, _shipped("embedded.conf"))
+    write_owned_file(account, data / CONFIGURATION, _read_shipped_file("embedded.conf"))
 
 
 async def set_superuser_password(data: Path, binaries: Binaries, *, account: Account, password: str) -> None:
@@ -76,11 +83,11 @@ async def set_superuser_password(data: Path, binaries: Binaries, *, account: Acc
     a running server they get object ids that the next major version uses itself.
     """
     command: Command = [binaries["postgres"], "--single", "-D", data, "-c", "exit_on_error=on", "template1"]
-    statements = _shipped("superuser.sql").replace(":'password'", f"'{password}'")
-    _succeeded(await run_program(command, account=account, given=statements), data)
+    statements = _read_shipped_file("superuser.sql").replace(":'password'", f"'{password}'")
+    _require_success(await run_program(command, account=account, given=statements), data)
 
 
-def _succeeded(outcome: ProgramResult, data: Path) -> None:
+def _require_success(outcome: ProgramResult, data: Path) -> None:
     if outcome.status != 0:
         raise CannotStart(
             f"The embedded database could not be prepared: {outcome.reason}.",
@@ -95,7 +102,7 @@ def write_owned_file(account: Account, path: Path, text: str) -> None:
     """
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
-    handle = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    handle = open_private_file(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         if account.uid != os.geteuid():
             os.fchown(handle, account.uid, account.gid)
@@ -105,13 +112,13 @@ def write_owned_file(account: Account, path: Path, text: str) -> None:
     beside.rename(path)
 
 
-def _shipped(name: str) -> str:
+def _read_shipped_file(name: str) -> str:
     return files("festinger.store").joinpath(name).read_text(encoding="utf-8")
 
 
 log = structlog.get_logger()
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 NOTE = "postmaster.pid"
 IMPOSSIBLE_PID = 2**31 - 2
@@ -130,7 +137,7 @@ class PostmasterInfo:
     socket: Path | None
 
 
-def server_lock(layout: Layout) -> Path:
+def server_lock_path(layout: HomeLayout) -> Path:
     return layout.run / "server.lock"
 
 
@@ -144,9 +151,9 @@ def read_postmaster_info(data: Path) -> PostmasterInfo | None:
     return PostmasterInfo(pid=pid, socket=Path(socket) if socket else None)
 
 
-def is_running(layout: Layout) -> bool:
+def is_running(layout: HomeLayout) -> bool:
     """Return whether any process of a server on this data is alive."""
-    return paths.is_locked(server_lock(layout)) or find_postmaster(layout.data) is not None
+    return paths.is_locked(server_lock_path(layout)) or find_postmaster(layout.data) is not None
 
 
 def find_postmaster(data: Path) -> int | None:
@@ -185,7 +192,7 @@ async def ping(url: str) -> None:
         await connection.execute(Q["ping"].sql)
 
 
-async def stop_server(layout: Layout, *, stopwatch: Stopwatch, launched: int | None = None) -> None:
+async def stop_server(layout: HomeLayout, *, stopwatch: Stopwatch, launched: int | None = None) -> None:
     """Stop the server on this data and wait until its last process is gone.
 
     `launched` is the pid of a server that was just started and may not have written its pid file yet.

@@ -21,7 +21,7 @@ from festinger.clock import Stopwatch, system_stopwatch
 from festinger.store import paths
 from festinger.store.embedded import cluster
 from festinger.store.embedded.programs import start_detached
-from festinger.store.paths import Layout, open_private
+from festinger.store.paths import HomeLayout, open_private_file
 
 SAME_START_SECONDS = 0.05
 """The system counts process starts in ticks of 10 ms; two readings may differ by rounding."""
@@ -31,7 +31,7 @@ StartedAt = Callable[[int], float | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class ServerHolder:
     pid: int
     started: float
 
@@ -46,22 +46,22 @@ def process_start_time(pid: int) -> float | None:
         return None
 
 
-def current_holder() -> Holder:
+def current_holder() -> ServerHolder:
     pid = os.getpid()
-    return Holder(pid=pid, started=process_start_time(pid) or 0.0)
+    return ServerHolder(pid=pid, started=process_start_time(pid) or 0.0)
 
 
-def live_holders(holders: Iterable[Holder], *, started: StartedAt) -> list[Holder]:
+def filter_live_holders(holders: Iterable[ServerHolder], *, started: StartedAt) -> list[ServerHolder]:
     """Return the holders whose process is still the one that registered."""
 
-    def lives(holder: Holder) -> bool:
+    def lives(holder: ServerHolder) -> bool:
         began = started(holder.pid)
         return began is not None and abs(began - holder.started) < SAME_START_SECONDS
 
     return [holder for holder in holders if lives(holder)]
 
 
-def remove_holder(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
+def remove_holder(holders: Iterable[ServerHolder], leaving: ServerHolder) -> list[ServerHolder]:
     """Remove one open of a process; its other opens stay."""
     rest = list(holders)
     if leaving in rest:
@@ -69,7 +69,7 @@ def remove_holder(holders: Iterable[Holder], leaving: Holder) -> list[Holder]:
     return rest
 
 
-def read_holders(path: Path) -> list[Holder]:
+def read_holders(path: Path) -> list[ServerHolder]:
     """Read the list. A line that cannot be parsed was cut off by a crash, so its writer is dead."""
     if not path.exists():
         return []
@@ -80,16 +80,16 @@ def read_holders(path: Path) -> list[Holder]:
     for line in lines:
         pid, _, started = line.partition(" ")
         try:
-            found.append(Holder(pid=int(pid), started=float(started)))
+            found.append(ServerHolder(pid=int(pid), started=float(started)))
         except ValueError:
             continue
     return found
 
 
-def write_holders(path: Path, holders: Iterable[Holder]) -> None:
+def write_holders(path: Path, holders: Iterable[ServerHolder]) -> None:
     beside = path.with_name(f"{path.name}.new")
     beside.unlink(missing_ok=True)
-    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
+    with os.fdopen(open_private_file(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(f"{_identity(path.parent)}\n")
         file.writelines(f"{holder.pid} {holder.started!r}\n" for holder in holders)
     beside.rename(path)
@@ -100,13 +100,13 @@ def _identity(folder: Path) -> str:
     return f"{found.st_dev}:{found.st_ino}"
 
 
-def register_holder(path: Path, holder: Holder) -> None:
-    write_holders(path, [*live_holders(read_holders(path), started=process_start_time), holder])
+def register_holder(path: Path, holder: ServerHolder) -> None:
+    write_holders(path, [*filter_live_holders(read_holders(path), started=process_start_time), holder])
 
 
-def unregister_holder(path: Path, holder: Holder) -> list[Holder]:
+def unregister_holder(path: Path, holder: ServerHolder) -> list[ServerHolder]:
     """Remove a holder; return those that are left."""
-    rest = live_holders(remove_holder(read_holders(path), holder), started=process_start_time)
+    rest = filter_live_holders(remove_holder(read_holders(path), holder), started=process_start_time)
     write_holders(path, rest)
     return rest
 
@@ -116,21 +116,21 @@ log = structlog.get_logger()
 LOCK_SECONDS = 120.0
 
 
-def start_lock(layout: Layout) -> Path:
+def start_lock(layout: HomeLayout) -> Path:
     return layout.run / "start.lock"
 
 
-def holders_file(layout: Layout) -> Path:
+def holders_path(layout: HomeLayout) -> Path:
     return layout.run / "holders"
 
 
 async def release_server(
-    layout: Layout, holder: Holder, *, stop_when_idle: bool, grace: float, stopwatch: Stopwatch
+    layout: HomeLayout, holder: ServerHolder, *, stop_when_idle: bool, grace: float, stopwatch: Stopwatch
 ) -> None:
     """Stop holding the server; the last holder has it stopped."""
     try:
         async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
-            rest = unregister_holder(holders_file(layout), holder)
+            rest = unregister_holder(holders_path(layout), holder)
             if rest or not stop_when_idle:
                 return
             if grace <= 0 or not sys.executable:
@@ -142,12 +142,12 @@ async def release_server(
         log.warning("embedded server could not be left in order", room="store", reason=str(error))
 
 
-async def stop_if_idle(layout: Layout, *, stopwatch: Stopwatch) -> bool:
+async def stop_if_idle(layout: HomeLayout, *, stopwatch: Stopwatch) -> bool:
     """Stop the server unless somebody holds it; return whether it was stopped."""
     if not layout.run.is_dir():
         return False
     async with paths.hold_lock(start_lock(layout), stopwatch=stopwatch, seconds=LOCK_SECONDS):
-        if live_holders(read_holders(holders_file(layout)), started=process_start_time):
+        if filter_live_holders(read_holders(holders_path(layout)), started=process_start_time):
             return False
         await cluster.stop_server(layout, stopwatch=stopwatch)
         return True
@@ -155,7 +155,7 @@ async def stop_if_idle(layout: Layout, *, stopwatch: Stopwatch) -> bool:
 
 async def _after(grace: float, home: Path) -> None:
     await asyncio.sleep(grace)
-    await stop_if_idle(Layout(home=home), stopwatch=system_stopwatch)
+    await stop_if_idle(HomeLayout(home=home), stopwatch=system_stopwatch)
 
 
 if __name__ == "__main__":

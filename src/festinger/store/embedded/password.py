@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from festinger.errors import CannotStart
-from festinger.store.paths import explain_os_errors, make_folder, open_private
+from festinger.store.paths import explain_os_errors, make_folder, open_private_file
 
 Secret = Callable[[int], bytes]
 """Returns this many bytes from the operating system's random source."""
@@ -31,7 +31,7 @@ def load_or_create_password(config: Path, secret: Secret) -> str:
 
 
 def _read(path: Path) -> str:
-    with os.fdopen(open_private(path, os.O_RDONLY), encoding="ascii") as file:
+    with os.fdopen(open_private_file(path, os.O_RDONLY), encoding="ascii") as file:
         if os.fstat(file.fileno()).st_mode & 0o077:
             raise CannotStart(f"Others can read the database password in `{path}`.", hint=f"Run `chmod 600 {path}`.")
         found = file.read().strip()
@@ -43,7 +43,7 @@ def _read(path: Path) -> str:
 def _made(path: Path, secret: Secret) -> str:
     fresh = base64.urlsafe_b64encode(secret(BYTES)).decode().rstrip("=")
     beside = path.with_name(f"{path.name}.{os.getpid()}")
-    with os.fdopen(open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
+    with os.fdopen(open_private_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="ascii") as file:
         file.write(fresh)
         file.flush()
         os.fsync(file.fileno())

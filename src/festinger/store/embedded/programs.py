@@ -38,7 +38,7 @@ class Account:
     uid: int
     gid: int
 
-    def as_process(self) -> dict[str, Any]:
+    def subprocess_arguments(self) -> dict[str, Any]:
         """Return the `subprocess` arguments that start a program as this user and nobody else."""
         if self.uid == os.geteuid():
             return {}
@@ -159,7 +159,7 @@ def _start(
         umask=0o077,
         # Ctrl-C in the terminal is for us; we end our child processes ourselves.
         start_new_session=True,
-        **(account.as_process() if account else {}),
+        **(account.subprocess_arguments() if account else {}),
     )
 
 
@@ -178,7 +178,7 @@ def start_detached(
         start_new_session=True,
         pass_fds=tuple(keep),
         check=True,
-        **(account.as_process() if account else {}),
+        **(account.subprocess_arguments() if account else {}),
     )
     return int(done.stdout)
 
@@ -231,7 +231,7 @@ async def ensure_runnable(binaries: Binaries, *, account: Account, copies: Path)
     if account.uid == os.geteuid() or await _runs(binaries, account):
         return binaries
     with explain_os_errors(copies):
-        copied = _copied(binaries, copies)
+        copied = _copy_binaries(binaries, copies)
     if not await _runs(copied, account):
         raise CannotStart(
             f"The user `{account.name}` cannot run the programs in `{copies}`.",
@@ -240,7 +240,7 @@ async def ensure_runnable(binaries: Binaries, *, account: Account, copies: Path)
     return copied
 
 
-def prune_copies(copies: Path) -> None:
+def prune_binary_copies(copies: Path) -> None:
     """Remove copies of other versions. No server may be running: it still loads libraries from its own."""
     if copies.is_dir():
         for old in copies.iterdir():
@@ -257,7 +257,7 @@ async def _runs(binaries: Binaries, account: Account) -> bool:
         return False
 
 
-def _copied(binaries: Binaries, copies: Path) -> Binaries:
+def _copy_binaries(binaries: Binaries, copies: Path) -> Binaries:
     package = binaries.folder.parent
     place = copies / importlib.metadata.version(DISTRIBUTION)
     copy = place / package.name / binaries.folder.name
@@ -265,12 +265,12 @@ def _copied(binaries: Binaries, copies: Path) -> Binaries:
         for folder in (copies, place, copy.parent):
             make_folder(folder, mode=OPEN_FOLDER)
         # Libraries first: the presence of the programs' folder marks the copy as complete.
-        _copy_beside(package.with_name(f"{package.name}.libs"), place / f"{package.name}.libs")
-        _copy_beside(binaries.folder, copy)
+        _copy_atomically(package.with_name(f"{package.name}.libs"), place / f"{package.name}.libs")
+        _copy_atomically(binaries.folder, copy)
     return Binaries(major=binaries.major, folder=copy)
 
 
-def _copy_beside(source: Path, target: Path) -> None:
+def _copy_atomically(source: Path, target: Path) -> None:
     """Copy a folder, readable for everybody, so that it appears complete or not at all."""
     if target.exists() or not source.exists():
         return

@@ -33,7 +33,7 @@ from festinger.store.embedded.programs import (
     Account,
     bundled_binaries,
     ensure_runnable,
-    prune_copies,
+    prune_binary_copies,
     run_program,
     server_account,
 )
@@ -41,29 +41,29 @@ from festinger.store.embedded.start import (
     DATABASE,
     ROLE,
     Deadline,
-    EmbeddedServer,
+    EmbeddedServerSpec,
     deadline_in,
-    join_server,
     start_server,
+    wait_for_running_server,
 )
-from festinger.store.paths import PRIVATE_FOLDER, WALKABLE_BY_GROUP, Layout, explain_os_errors, make_folder
-from festinger.store.queries import queries_of
+from festinger.store.paths import PRIVATE_FOLDER, WALKABLE_BY_GROUP, HomeLayout, explain_os_errors, make_folder
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 Connection = psycopg.AsyncConnection[DictRow]
 
 
-async def ensure_database(server: EmbeddedServer, socket: Path) -> None:
+async def ensure_database(server: EmbeddedServerSpec, socket: Path) -> None:
     """Create whatever is missing; afterwards the application's own connection has run a statement."""
     with translate_store_errors():
-        if not await _lets_in(server, socket):
+        if not await _accepts_login(server, socket):
             await _make_role_and_database(server, socket)
         await _make_extension(server, socket)
         await cluster.ping(server.url(socket=socket))
 
 
-async def _lets_in(server: EmbeddedServer, socket: Path) -> bool:
+async def _accepts_login(server: EmbeddedServerSpec, socket: Path) -> bool:
     try:
         await cluster.ping(server.url(socket=socket))
     except psycopg.OperationalError:
@@ -71,8 +71,8 @@ async def _lets_in(server: EmbeddedServer, socket: Path) -> bool:
     return True
 
 
-async def _make_role_and_database(server: EmbeddedServer, socket: Path) -> None:
-    async with closing_connection(await _as_superuser(server, socket, database="postgres")) as connection:
+async def _make_role_and_database(server: EmbeddedServerSpec, socket: Path) -> None:
+    async with closing_connection(await _connect_as_superuser(server, socket, database="postgres")) as connection:
         # Hashed here, so that the plain password never reaches the server.
         sealed = connection.pgconn.encrypt_password(server.password.encode(), ROLE.encode(), b"scram-sha-256")
         query = "change_role" if await _found(connection, "find_role", ROLE) else "make_role"
@@ -83,8 +83,8 @@ async def _make_role_and_database(server: EmbeddedServer, socket: Path) -> None:
         await connection.execute(Q["close_database"].sql)
 
 
-async def _make_extension(server: EmbeddedServer, socket: Path) -> None:
-    async with closing_connection(await _as_superuser(server, socket, database=DATABASE)) as connection:
+async def _make_extension(server: EmbeddedServerSpec, socket: Path) -> None:
+    async with closing_connection(await _connect_as_superuser(server, socket, database=DATABASE)) as connection:
         cursor = await connection.execute(Q["vector_is_behind"].sql)
         if await cursor.fetchone():
             await connection.execute(Q["install_vector"].sql)
@@ -96,7 +96,7 @@ async def _found(connection: Connection, query: str, name: str) -> bool:
     return await cursor.fetchone() is not None
 
 
-async def _as_superuser(server: EmbeddedServer, socket: Path, *, database: str) -> Connection:
+async def _connect_as_superuser(server: EmbeddedServerSpec, socket: Path, *, database: str) -> Connection:
     url = server.url(socket=socket, role=SUPERUSER, database=database)
     return await Connection.connect(url, autocommit=True, row_factory=dict_row)
 
@@ -112,7 +112,7 @@ Progress = Callable[[str], None]
 
 
 @asynccontextmanager
-async def embedded_server(
+async def open_embedded_server(
     home: Path,
     config: Path,
     settings: StoreSettings,
@@ -134,10 +134,10 @@ async def embedded_server(
     me = holders.current_holder()
     server = await _prepared(layout, account(layout.data), password=load_or_create_password(config, secret))
     async with paths.hold_lock(holders.start_lock(layout), stopwatch=stopwatch, seconds=settings.start_timeout):
-        socket = await _up(server, deadline, progress=progress, clock=clock)
+        socket = await _ensure_running(server, deadline, progress=progress, clock=clock)
         with explain_os_errors(layout.run):
-            holders.register_holder(holders.holders_file(layout), me)
-    keeping = asyncio.create_task(_keep_up(server, settings, clock=clock, stopwatch=stopwatch))
+            holders.register_holder(holders.holders_path(layout), me)
+    keeping = asyncio.create_task(_restart_if_dead(server, settings, clock=clock, stopwatch=stopwatch))
     try:
         yield server.url(socket=socket)
     finally:
@@ -147,7 +147,9 @@ async def embedded_server(
         )
 
 
-async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch) -> Never:
+async def _restart_if_dead(
+    server: EmbeddedServerSpec, settings: StoreSettings, *, clock: Clock, stopwatch: Stopwatch
+) -> Never:
     """Restart the server if it dies while somebody holds it. Its socket path stays the same."""
     while True:
         await asyncio.sleep(LOOK_SECONDS)
@@ -159,17 +161,17 @@ async def _keep_up(server: EmbeddedServer, settings: StoreSettings, *, clock: Cl
             async with paths.hold_lock(start_lock, stopwatch=stopwatch, seconds=settings.start_timeout):
                 deadline = deadline_in(settings.start_timeout, stopwatch)
                 # After the start the log reports instead.
-                await _up(server, deadline, progress=lambda _line: None, clock=clock)
+                await _ensure_running(server, deadline, progress=lambda _line: None, clock=clock)
         except (CannotStart, Unavailable) as error:
             log.error("embedded server does not start again", error=error.message, hint=error.hint)
 
 
-def _layout(home: Path) -> Layout:
+def _layout(home: Path) -> HomeLayout:
     # Resolved, because it is compared with the server's working directory.
-    return Layout(home=home.expanduser().resolve())
+    return HomeLayout(home=home.expanduser().resolve())
 
 
-async def _prepared(layout: Layout, account: Account, *, password: str) -> EmbeddedServer:
+async def _prepared(layout: HomeLayout, account: Account, *, password: str) -> EmbeddedServerSpec:
     """Prepare folders that the server's user can reach and programs that it can run."""
     foreign = account.uid != os.geteuid()
     with explain_os_errors(layout.home):
@@ -188,27 +190,27 @@ async def _prepared(layout: Layout, account: Account, *, password: str) -> Embed
             hint="Choose a home that other users can pass through, such as `/var/lib/festinger`.",
         )
     binaries = await ensure_runnable(bundled_binaries(), account=account, copies=layout.binaries)
-    return EmbeddedServer(layout=layout, binaries=binaries, account=account, password=password)
+    return EmbeddedServerSpec(layout=layout, binaries=binaries, account=account, password=password)
 
 
-async def _up(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
+async def _ensure_running(server: EmbeddedServerSpec, deadline: Deadline, *, progress: Progress, clock: Clock) -> Path:
     """Return the socket folder of a server that answers. The caller holds the start lock."""
-    if cluster.is_running(server.layout) and (socket := await join_server(server, deadline)):
+    if cluster.is_running(server.layout) and (socket := await wait_for_running_server(server, deadline)):
         await ensure_database(server, socket)
         return socket
-    await _present_cluster(server, deadline, progress=progress, clock=clock)
+    await _ensure_cluster(server, deadline, progress=progress, clock=clock)
     progress("Starting the embedded database …")
     with explain_os_errors(server.layout.data):
         cluster.write_cluster_config(server.layout.data, account=server.account)
-        prune_copies(server.layout.binaries)
+        prune_binary_copies(server.layout.binaries)
     # The start gets its own deadline: an upgrade of much data may have taken longer than any start.
-    socket = await start_server(server, deadline.renewed())
+    socket = await start_server(server, deadline.restart_from_now())
     await ensure_database(server, socket)
     upgrade.remove_old_cluster(server.layout)
     return socket
 
 
-async def _present_cluster(server: EmbeddedServer, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
+async def _ensure_cluster(server: EmbeddedServerSpec, deadline: Deadline, *, progress: Progress, clock: Clock) -> None:
     """Ensure that a cluster of the current major version is in place: found, created or upgraded."""
     layout = server.layout
     with explain_os_errors(layout.home):

@@ -23,21 +23,28 @@ from festinger.errors import CannotStart
 from festinger.store import paths
 from festinger.store.embedded import cluster
 from festinger.store.embedded.programs import Account, Binaries, Command, start_detached
-from festinger.store.paths import PRIVATE_FOLDER, Layout, explain_os_errors, make_folder, open_private, suggest_remedy
+from festinger.store.paths import (
+    PRIVATE_FOLDER,
+    HomeLayout,
+    explain_os_errors,
+    make_folder,
+    open_private_file,
+    suggest_remedy,
+)
 
 SOCKET_NAME = ".s.PGSQL.5432"
 LONGEST_PATH = 100
 """Maximum bytes of a socket path. Linux allows 107 and others 103; some programs copy it into less."""
 
 
-def fits_socket_path(folder: Path) -> bool:
+def is_usable_socket_folder(folder: Path) -> bool:
     """Return whether clients can use a socket in it: short, and no comma, which separates hosts for libpq."""
     return len(os.fsencode(folder / SOCKET_NAME)) <= LONGEST_PATH and "," not in str(folder)
 
 
-def socket_folder(layout: Layout, *, account: Account) -> Path:
+def ensure_socket_folder(layout: HomeLayout, *, account: Account) -> Path:
     """Return the socket folder, created if needed."""
-    if fits_socket_path(layout.socket):
+    if is_usable_socket_folder(layout.socket):
         with explain_os_errors(layout.socket):
             make_folder(layout.socket, uid=account.uid, gid=account.gid)
         if is_private(layout.socket, account):
@@ -77,7 +84,7 @@ def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
         folder = place / f"festinger-{mark}"
         tried.append(str(place))
         try:
-            if not place.is_dir() or not fits_socket_path(folder):
+            if not place.is_dir() or not is_usable_socket_folder(folder):
                 continue
             make_folder(folder, uid=account.uid, gid=account.gid)
             # Names in a shared folder are predictable: skip one that somebody else created first.
@@ -110,7 +117,7 @@ class Deadline:
     def over(self) -> bool:
         return self.stopwatch() > self.ends
 
-    def renewed(self) -> "Deadline":
+    def restart_from_now(self) -> "Deadline":
         """Return a deadline of the same length from now, for the next step."""
         return deadline_in(self.seconds, self.stopwatch)
 
@@ -120,10 +127,10 @@ def deadline_in(seconds: float, stopwatch: Stopwatch) -> Deadline:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddedServer:
+class EmbeddedServerSpec:
     """What a server needs, whether it runs or not."""
 
-    layout: Layout
+    layout: HomeLayout
     binaries: Binaries
     account: Account
     password: str = field(repr=False)
@@ -132,7 +139,7 @@ class EmbeddedServer:
         return f"postgresql://{role}:{quote(self.password)}@/{database}?host={quote(str(socket), safe='')}"
 
 
-async def join_server(server: EmbeddedServer, deadline: Deadline) -> Path | None:
+async def wait_for_running_server(server: EmbeddedServerSpec, deadline: Deadline) -> Path | None:
     """Return the socket folder of the running server once it answers, or `None` if it went away meanwhile."""
     while cluster.is_running(server.layout):
         note = cluster.read_postmaster_info(server.layout.data)
@@ -153,10 +160,10 @@ async def join_server(server: EmbeddedServer, deadline: Deadline) -> Path | None
     return None
 
 
-async def start_server(server: EmbeddedServer, deadline: Deadline) -> Path:
+async def start_server(server: EmbeddedServerSpec, deadline: Deadline) -> Path:
     """Start the server on its data; return its socket folder once it answers."""
     with explain_os_errors(server.layout.home):
-        socket = socket_folder(server.layout, account=server.account)
+        socket = ensure_socket_folder(server.layout, account=server.account)
         adopted = False
         while (reason := await _attempt(server, socket, deadline)) is not None:
             if is_wrong_password(reason) and not adopted:
@@ -179,10 +186,10 @@ def is_wrong_password(reason: str) -> bool:
     return REFUSED_LOGIN in reason
 
 
-async def _attempt(server: EmbeddedServer, socket: Path, deadline: Deadline) -> str | None:
+async def _attempt(server: EmbeddedServerSpec, socket: Path, deadline: Deadline) -> str | None:
     """Launch once; return `None` if the server answers, else the reason. A failure leaves nothing running."""
     layout = server.layout
-    lock = paths.try_lock(cluster.server_lock(layout))
+    lock = paths.try_lock(cluster.server_lock_path(layout))
     if lock is None:
         return "the last server on this data is still starting or stopping"
     heard = False
@@ -196,18 +203,18 @@ async def _attempt(server: EmbeddedServer, socket: Path, deadline: Deadline) -> 
         # From here on the lock lives exactly as long as the server's processes.
         os.close(lock)
     try:
-        reason = await _waited(server, socket, deadline)
+        reason = await _wait_until_ready(server, socket, deadline)
         heard = reason is None
     finally:
         if not heard:
             await cluster.stop_server(layout, stopwatch=deadline.stopwatch, launched=pid)
-    return reason if reason != _GONE else _last_words(layout.log, begins)
+    return reason if reason != _GONE else _read_failure_line(layout.log, begins)
 
 
 _GONE = "gone"
 
 
-def _launch(server: EmbeddedServer, socket: Path, *, output: int, lock: int) -> int:
+def _launch(server: EmbeddedServerSpec, socket: Path, *, output: int, lock: int) -> int:
     quoted = str(socket).replace('"', '""')  # Postgres parses a list, where blanks and quotes have a meaning
     command: Command = [server.binaries["postgres"], "-D", server.layout.data, "-k", f'"{quoted}"']
     try:
@@ -216,7 +223,7 @@ def _launch(server: EmbeddedServer, socket: Path, *, output: int, lock: int) -> 
         os.close(output)
 
 
-async def _waited(server: EmbeddedServer, socket: Path, deadline: Deadline) -> str | None:
+async def _wait_until_ready(server: EmbeddedServerSpec, socket: Path, deadline: Deadline) -> str | None:
     while (refusal := await _refusal(server, socket)) is not None:
         if is_wrong_password(refusal):
             return refusal
@@ -228,7 +235,7 @@ async def _waited(server: EmbeddedServer, socket: Path, deadline: Deadline) -> s
     return None
 
 
-async def _refusal(server: EmbeddedServer, socket: Path | None) -> str | None:
+async def _refusal(server: EmbeddedServerSpec, socket: Path | None) -> str | None:
     """Return why the server does not answer, or `None` if it does."""
     if socket is None:
         return "it has not opened its socket yet"
@@ -242,10 +249,10 @@ async def _refusal(server: EmbeddedServer, socket: Path | None) -> str | None:
 def _open_log(path: Path) -> int:
     if path.exists() and path.stat().st_size > LARGEST_LOG:
         path.rename(path.with_suffix(".log.1"))
-    return open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    return open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
 
-def _last_words(log: Path, begins: int) -> str:
+def _read_failure_line(log: Path, begins: int) -> str:
     with log.open("rb") as file:
         file.seek(begins)
         lines = file.read().decode(errors="replace").splitlines()
@@ -253,5 +260,5 @@ def _last_words(log: Path, begins: int) -> str:
     return telling[-1].rpartition("FATAL:")[2].rpartition("PANIC:")[2].strip() if telling else "it ended without a word"
 
 
-def _hint(reason: str, layout: Layout) -> str:
+def _hint(reason: str, layout: HomeLayout) -> str:
     return f"{suggest_remedy(reason, layout.home)} The server's log is `{layout.log}`."

@@ -20,11 +20,11 @@ from uuid import UUID
 from festinger.errors import NotFound
 from festinger.ids import AgentId, SpaceId
 from festinger.records import field_values, row_mapper
-from festinger.store.cache_invalidation import bump_version
+from festinger.store.cache_invalidation import bump_cache_version
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 PREFIX = "fst_"
 RANDOM_BYTES = 32
@@ -61,7 +61,7 @@ class ApiKey:
     last_used_at: datetime | None = None
 
 
-def new_secret(random_bytes: RandomBytes) -> str:
+def new_api_key(random_bytes: RandomBytes) -> str:
     return PREFIX + new_cookie(random_bytes)
 
 
@@ -78,10 +78,10 @@ def hash_secret(secret: str) -> bytes:
 async def make_key(transaction: Transaction, key: ApiKey, *, secret: str) -> None:
     """Store a new key. Raises `Refused` if a live key of the space has the same name."""
     await transaction.run(Q["make_key"], **field_values(key), hash=hash_secret(secret))
-    await bump_version(transaction, space=key.space, room=ROOM)
+    await bump_cache_version(transaction, space=key.space, room=ROOM)
 
 
-async def find_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | None:
+async def find_api_key(store: Store, secret: str, *, hot: bool = False) -> ApiKey | None:
     if not is_api_key(secret) or len(secret) != LENGTH:
         return None
     wanted = hash_secret(secret)
@@ -101,7 +101,7 @@ async def revoke_key(transaction: Transaction, *, space: SpaceId, key: UUID, at:
     """Revoke a key. One that is already revoked stays as it is; an unknown one raises `NotFound`."""
     if await transaction.maybe(Q["revoke_key"], space=space, id=key, at=at) is None:
         raise NotFound(f"There is no key `{key}` in this space.")
-    await bump_version(transaction, space=space, room=ROOM)
+    await bump_cache_version(transaction, space=space, room=ROOM)
 
 
 async def record_key_use(store: Store, key: ApiKey, *, at: datetime) -> bool:
@@ -136,11 +136,11 @@ def new_cookie(random_bytes: RandomBytes) -> str:
     return urlsafe_b64encode(random_bytes(RANDOM_BYTES)).decode().rstrip("=")
 
 
-def new_login_link(random_bytes: RandomBytes) -> str:
+def new_link_token(random_bytes: RandomBytes) -> str:
     return LINK_PREFIX + new_cookie(random_bytes)
 
 
-def form_token(cookie: str) -> str:
+def derive_csrf_token(cookie: str) -> str:
     """Return the token that forms of this session must send, derived from the cookie without revealing it."""
     return hashlib.sha256(b"form of " + cookie.encode()).hexdigest()
 
@@ -166,7 +166,7 @@ async def open_session(
     await transaction.run(Q["open_session"], **field_values(session), key=key, hash=hash_secret(cookie))
 
 
-async def find_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:
+async def find_login_session(store: Store, cookie: str, *, now: datetime, idle: timedelta) -> LoginSession | None:
     """Return the live session of this cookie and keep it alive."""
     wanted = hash_secret(cookie)
     row = await store.maybe(Q["find_session"], hash=wanted, since=now - idle)
@@ -179,11 +179,11 @@ async def find_session(store: Store, cookie: str, *, now: datetime, idle: timede
     return found
 
 
-async def end_session(store: Store, session: LoginSession, *, at: datetime) -> None:
+async def end_login_session(store: Store, session: LoginSession, *, at: datetime) -> None:
     await store.run(Q["end_session"], space=session.space, id=session.id, at=at)
 
 
-async def has_sessions(store: Store) -> bool:
+async def has_any_login(store: Store) -> bool:
     """Return whether anybody has ever logged in."""
     return bool(await store.value(Q["has_sessions"]))
 

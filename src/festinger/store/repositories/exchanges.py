@@ -18,10 +18,10 @@ from uuid import UUID
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.records import field_lists, row_mapper
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.blocks import ErasurePattern
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,9 @@ async def session_messages(where: Store | Transaction, space: SpaceId, session: 
     return [_message(row) for row in await where.all(Q["session_messages"], space=space, session=session)]
 
 
-async def find_messages_with(transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]) -> list[UUID]:
+async def find_message_ids_matching(
+    transaction: Transaction, space: SpaceId, cuts: Iterable[ErasurePattern]
+) -> list[UUID]:
     """Return the messages that contain the given words, before these are cut out."""
     found: set[UUID] = set()
     for cut in cuts:
@@ -130,7 +132,7 @@ async def find_messages_with(transaction: Transaction, space: SpaceId, cuts: Ite
     return sorted(found)
 
 
-async def clear_old_messages(store: Store, space: SpaceId, *, before: datetime) -> int:
+async def clear_old_message_texts(store: Store, space: SpaceId, *, before: datetime) -> int:
     """Clear the text of messages older than `before`; return how many."""
     return await store.run(Q["cut_messages"], space=space, before=before)
 
@@ -168,7 +170,7 @@ BATCH = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredBlock:
+class StoredNoteBlock:
     """A block of notes injected into a session."""
 
     anchor: bytes
@@ -188,7 +190,7 @@ class StoredSession:
     recent: bytes
     parent: SessionId | None
     at: datetime
-    blocks: tuple[StoredBlock, ...] = ()
+    blocks: tuple[StoredNoteBlock, ...] = ()
     rewritten: bool = False
     """Whether these are all its blocks, reworded because something in them was forgotten."""
 
@@ -257,9 +259,9 @@ async def find_sessions(
         return []
     names = [row["session"] for row in rows]
     found = await store.all(Q["find_injections"], hot=True, **where, sessions=names)
-    blocks: dict[str, list[StoredBlock]] = {name: [] for name in names}
+    blocks: dict[str, list[StoredNoteBlock]] = {name: [] for name in names}
     for each in found:
-        blocks[each.pop("session")].append(StoredBlock(**each))
+        blocks[each.pop("session")].append(StoredNoteBlock(**each))
     return [StoredSession(**row, blocks=tuple(blocks[row["session"]])) for row in rows]
 
 

@@ -24,10 +24,10 @@ from festinger.llm.model import ModelPurpose
 from festinger.records import field_values, row_mapper
 from festinger.settings.master_key import SecretLocation, Vault, mask_secret
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.store.secrets import require_current_key
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 UNREADABLE = "unreadable, set again"
 MAX_NAME_CHARS = 200
@@ -87,7 +87,7 @@ async def load_stored_models(store: Store, *, space: SpaceId, vault: Vault) -> l
     ]
 
 
-async def model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
+async def load_model_endpoint(store: Store, model: UUID, *, space: SpaceId, vault: Vault) -> Endpoint:
     """Return the endpoint of this model, with its key. Raises `ProviderRefused` if the key cannot be read."""
     row = await store.one(Q["find_model"], _no_model(model), space=space, id=model)
     name = f"{row['provider']}:{row['model_name']}"
@@ -220,7 +220,7 @@ async def session_costs(store: Store, *, space: SpaceId, session: SessionId) -> 
     return await _costs(store, space=space, session=session)
 
 
-async def day_costs(store: Store, *, space: SpaceId, now: datetime) -> CostReport:
+async def last_day_costs(store: Store, *, space: SpaceId, now: datetime) -> CostReport:
     """Return the costs of the last 24 hours."""
     return await _costs(store, space=space, since=now - DAY)
 

@@ -18,12 +18,12 @@ from zlib import crc32
 
 from festinger.errors import NotFound
 from festinger.ids import AgentId, SessionId, SpaceId
-from festinger.store.paths import open_private
+from festinger.store.paths import open_private_file
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 from festinger.text.blocks import ErasurePattern
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 BATCH = 1_000
 
@@ -110,12 +110,12 @@ class MalformedLine:
     file: str = ""
 
 
-def encode_line(record: bytes) -> bytes:
+def encode_spool_line(record: bytes) -> bytes:
     """Encode a record, which must hold no line break, as a line."""
     return b"%08x %b\n" % (crc32(record), record)
 
 
-def decode_line(line: bytes) -> bytes | MalformedLine:
+def decode_spool_line(line: bytes) -> bytes | MalformedLine:
     """Return the record of a line that has no trailing line break."""
     record = line[HEAD_BYTES:]
     if len(line) < HEAD_BYTES or line[:HEAD_BYTES] != b"%08x " % crc32(record):
@@ -123,7 +123,7 @@ def decode_line(line: bytes) -> bytes | MalformedLine:
     return record
 
 
-def erase_words_in_files(folder: Path, cuts: Sequence[ErasurePattern]) -> int:
+def erase_words_in_spool(folder: Path, cuts: Sequence[ErasurePattern]) -> int:
     """Erase words from every file of a folder that no process holds; return how many files changed."""
     if not cuts or not folder.is_dir():
         return 0
@@ -151,7 +151,7 @@ def _cut_file(path: Path, cuts: Sequence[ErasurePattern]) -> bool:
 
 def _cut_line(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
     """Clean a record string by string and update its checksum; clean anything else as plain text."""
-    record = decode_line(line)
+    record = decode_spool_line(line)
     try:
         document = json.loads(record) if isinstance(record, bytes) else None
     except ValueError:
@@ -160,21 +160,21 @@ def _cut_line(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
         return _cut_text(line, cuts)
     clean = document
     for cut in cuts:
-        clean = cut.out_of_json(clean)
-    return line if clean == document else encode_line(json.dumps(clean, ensure_ascii=False).encode())[:-1]
+        clean = cut.erase_from_json(clean)
+    return line if clean == document else encode_spool_line(json.dumps(clean, ensure_ascii=False).encode())[:-1]
 
 
 def _cut_text(line: bytes, cuts: Sequence[ErasurePattern]) -> bytes:
     text = line.decode("utf-8", "surrogateescape")
     for cut in cuts:
-        text = cut.out_of_json(text)
+        text = cut.erase_from_json(text)
     return text.encode("utf-8", "surrogateescape")
 
 
 def _put_in_place(path: Path, data: bytes) -> None:
     """Write a temporary file and rename it over `path`, so that a crash leaves one or the other."""
     beside = path.with_name(f"{path.name}.cut")
-    handle = open_private(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    handle = open_private_file(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         os.write(handle, data)
         os.fsync(handle)

@@ -20,11 +20,11 @@ import psutil
 from festinger.errors import BadInput, NotFound, Refused
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.records import field_values
-from festinger.store.cache_invalidation import bump_version
+from festinger.store.cache_invalidation import bump_cache_version
 from festinger.store.pool import Store, Transaction
-from festinger.store.queries import Query, queries_of
+from festinger.store.queries import Query, load_queries
 
-Q = queries_of("festinger.store")
+Q = load_queries("festinger.store")
 
 NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 ID_CHARS = 63
@@ -48,7 +48,7 @@ def check_space_name(name: str) -> str:
     return name
 
 
-def free_space_id(name: str, taken: Iterable[str]) -> SpaceId:
+def choose_space_id(name: str, taken: Iterable[str]) -> SpaceId:
     """Return the id of a new space: its name, with a number appended if an older space has that id."""
     used = set(taken)
     for number in count(1):
@@ -71,7 +71,7 @@ async def find_space(store: Store, name: str) -> Space:
 async def create_space(transaction: Transaction, name: str, *, at: datetime) -> Space:
     """Create an empty space. Raises `Refused` if the name is taken."""
     taken = [row["id"] for row in await transaction.all(Q["space_ids"])]
-    row = await transaction.one(Q["create_space"], id=free_space_id(check_space_name(name), taken), name=name, at=at)
+    row = await transaction.one(Q["create_space"], id=choose_space_id(check_space_name(name), taken), name=name, at=at)
     return Space(**row)
 
 
@@ -124,11 +124,11 @@ class ConfigRow:
     updated_by: str
 
 
-async def config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
+async def read_config_rows(store: Store, *, space: SpaceId | None = None) -> list[ConfigRow]:
     return [ConfigRow(**row) for row in await store.all(Q["config_rows"], space=space)]
 
 
-async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
+async def lock_config_value(transaction: Transaction, *, space: SpaceId, key: str) -> str | None:
     """Return the value of one row, locked until the transaction ends."""
     row = await transaction.maybe(Q["lock_config"], space=space, key=key)
     return str(row["value"]) if row else None
@@ -136,7 +136,7 @@ async def find_config(transaction: Transaction, *, space: SpaceId, key: str) -> 
 
 async def put_config(transaction: Transaction, row: ConfigRow) -> str | None:
     """Write a row; return the value that it replaces, if there was one."""
-    before = await find_config(transaction, space=row.space, key=row.key)
+    before = await lock_config_value(transaction, space=row.space, key=row.key)
     await transaction.run(
         Q["put_config"], space=row.space, key=row.key, value=row.value, at=row.updated_at, by=row.updated_by
     )
@@ -155,7 +155,7 @@ async def delete_config(transaction: Transaction, *, space: SpaceId, key: str) -
 
 async def _count(transaction: Transaction, space: SpaceId) -> None:
     await transaction.run(Q["raise_settings_version"], space=space)
-    await bump_version(transaction, space=space, room=ROOM)
+    await bump_cache_version(transaction, space=space, room=ROOM)
 
 
 START_SLACK = timedelta(seconds=2)

@@ -13,7 +13,7 @@ from festinger.jobs.dead_letters import JobState, drop_job, find_job, list_jobs,
 from festinger.jobs.queue import list_scheduled_jobs
 from festinger.runtime.settings import change_setting, reset_setting
 from festinger.services.access import add_space, change_space_name, erase_space, issue_key, withdraw_key
-from festinger.services.models import drop_model, ping_model, save_model
+from festinger.services.models import drop_model, ping_model, register_model
 from festinger.services.status import build_status
 from festinger.settings.sources import Setting
 from festinger.store.repositories.auth import AccessRole, load_api_keys
@@ -56,7 +56,7 @@ async def list_models(call: AdminCall) -> Response:
 @ROUTES.add("POST", "/admin/api/models", AccessScope.ADMIN)
 async def add_model(call: AdminCall) -> Response:
     body = await call.body(AddModelRequest)
-    made = await save_model(
+    made = await register_model(
         call.app,
         body.model_name,
         provider=body.provider,

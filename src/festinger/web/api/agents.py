@@ -11,11 +11,11 @@ from uuid import UUID
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from festinger.agent.goals import GoalState, GoalStep, add_goal, reopen_goal, settle_goal
-from festinger.agent.readiness import load_readiness, verify_milestone
+from festinger.agent.goals import GoalChange, GoalState, add_goal, reopen_goal, settle_goal
+from festinger.agent.readiness import load_milestones, verify_milestone
 from festinger.errors import BadInput, FestingerError, NotFound
 from festinger.ids import AgentId, Scope
-from festinger.services.agent import choose_conversation, describe_mind, list_cycles, say
+from festinger.services.agent import choose_chat_scope, describe_mind, list_cycles, say
 from festinger.store.connection import cancel_tasks
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
@@ -54,7 +54,7 @@ class MilestoneRequest(ApiInput):
     """Whether it is reached in the eyes of a person; false takes that back."""
 
 
-def named_agent(call: AdminCall) -> AgentId:
+def require_agent_in_path(call: AdminCall) -> AgentId:
     """The agent in the path; for a caller with the view of an agent any other counts as not found."""
     named, own = str(call.request.path_params["agent"]), viewer_of(call)
     if not named.strip() or len(named) > LONGEST_NAME or own not in (None, named):
@@ -64,19 +64,19 @@ def named_agent(call: AdminCall) -> AgentId:
 
 @ROUTES.add("GET", f"{AGENTS}/mind", AccessScope.READ)
 async def show_mind(call: AdminCall) -> Response:
-    return json_response(await describe_mind(call.app, call.space, named_agent(call)))
+    return json_response(await describe_mind(call.app, call.space, require_agent_in_path(call)))
 
 
 @ROUTES.add("GET", f"{AGENTS}/cycles", AccessScope.READ)
 async def show_cycles(call: AdminCall) -> Response:
-    limit, scope = parse_limit(call.request), Scope(space=call.space, agent=named_agent(call))
+    limit, scope = parse_limit(call.request), Scope(space=call.space, agent=require_agent_in_path(call))
     found = await list_cycles(call.app, scope, before=parse_cursor(call.request), limit=limit)
     return json_response(build_page(found, limit=limit, last=found[-1]["n"] if found else None))
 
 
 @ROUTES.add("GET", f"{AGENTS}/readiness", AccessScope.READ)
 async def show_readiness(call: AdminCall) -> Response:
-    found = await load_readiness(call.app.store, Scope(space=call.space, agent=named_agent(call)))
+    found = await load_milestones(call.app.store, Scope(space=call.space, agent=require_agent_in_path(call)))
     return json_response({"milestones": found})
 
 
@@ -88,21 +88,21 @@ async def change_readiness(call: AdminCall) -> Response:
 
 async def apply_milestone(call: AdminCall, asked: MilestoneRequest) -> None:
     """Note what a person says of a milestone. Raises `BadInput`."""
-    scope, clock = Scope(space=call.space, agent=named_agent(call)), call.app.tools.clock
+    scope, clock = Scope(space=call.space, agent=require_agent_in_path(call)), call.app.tools.clock
     await verify_milestone(call.app.store, scope, asked.name, by=call.by, clock=clock, verified=asked.verified)
 
 
 @ROUTES.add("POST", f"{AGENTS}/say", AccessScope.REVIEW)
-async def say_something(call: AdminCall) -> Response:
+async def say_to_agent(call: AdminCall) -> Response:
     """Say something to an agent; the answer is one document, or a stream for who accepts `text/event-stream`."""
     body = await call.body(SayRequest)
-    scope = await choose_conversation(call.app, call.space, named_agent(call), new=body.new)
+    scope = await choose_chat_scope(call.app, call.space, require_agent_in_path(call), new=body.new)
     if "text/event-stream" in call.request.headers.get("accept", ""):
-        return StreamingResponse(_stream(call, scope, body.text), media_type="text/event-stream")
+        return StreamingResponse(_stream_reply(call, scope, body.text), media_type="text/event-stream")
     return json_response(await say(call.app, scope, body.text))
 
 
-async def _stream(call: AdminCall, scope: Scope, text: str) -> AsyncIterator[bytes]:
+async def _stream_reply(call: AdminCall, scope: Scope, text: str) -> AsyncIterator[bytes]:
     """The pieces of a reply as they come, then the whole; or the error."""
     parts: asyncio.Queue[tuple[str, Any] | None] = asyncio.Queue()
 
@@ -125,15 +125,15 @@ async def _stream(call: AdminCall, scope: Scope, text: str) -> AsyncIterator[byt
 
 @ROUTES.add("POST", f"{AGENTS}/goals", AccessScope.REVIEW)
 async def change_goal(call: AdminCall) -> Response:
-    step = await apply_goal(call, await call.body(GoalRequest))
+    step = await apply_goal_request(call, await call.body(GoalRequest))
     return json_response(
         {"id": step.memory.id, "text": step.memory.content, "state": step.state, "change": step.change}
     )
 
 
-async def apply_goal(call: AdminCall, asked: GoalRequest) -> GoalStep:
+async def apply_goal_request(call: AdminCall, asked: GoalRequest) -> GoalChange:
     """Do what a person asks with a goal. Raises `BadInput`, `NotFound`, `Refused`."""
-    deps, scope = call.app.memory.deps, Scope(space=call.space, agent=named_agent(call))
+    deps, scope = call.app.memory.deps, Scope(space=call.space, agent=require_agent_in_path(call))
     if asked.do == "add":
         return await add_goal(deps, scope, asked.text, by=call.by)
     if asked.id is None:

@@ -13,8 +13,15 @@ from starlette.responses import Response
 from festinger.errors import BadInput
 from festinger.memory.censors.censor import Censor
 from festinger.memory.censors.check import preview_censors, run_censors
-from festinger.memory.censors.edit import CensorRequest, add_censor, get_censor, list_triggers, page_censors, update
-from festinger.memory.censors.escalation import find_latest_trigger, mark_false_positive
+from festinger.memory.censors.edit import (
+    CensorRequest,
+    add_censor,
+    get_censor,
+    list_triggers,
+    load_page_of_censors,
+    update,
+)
+from festinger.memory.censors.escalation import find_latest_trigger_id, mark_false_positive
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
@@ -76,14 +83,14 @@ async def get_censors(call: AdminCall) -> Response:
     asked, limit = call.request.query_params.get("active"), parse_limit(call.request)
     if asked not in (None, "true", "false"):
         raise BadInput("`active` must be `true` or `false`.")
-    found = await page_censors(
+    found = await load_page_of_censors(
         call.app.memory.deps,
         call.space,
         active=None if asked is None else asked == "true",
         before=parse_cursor(call.request),
         limit=limit,
     )
-    items = [each.as_json() for each in found if _sees(call, each)]
+    items = [each.as_json() for each in found if _can_see_censor(call, each)]
     return json_response(
         {"items": items, "next": build_page(found, limit=limit, last=found[-1].seq if found else None)["next"]}
     )
@@ -109,7 +116,7 @@ async def post_text_check(call: AdminCall) -> Response:
 
 
 @ROUTES.add("GET", "/admin/api/censors/{id}/triggers", AccessScope.READ)
-async def list_strikes(call: AdminCall) -> Response:
+async def list_censor_triggers(call: AdminCall) -> Response:
     await get_censor(call.app.memory.deps, call.space, call.id)
     limit = parse_limit(call.request)
     found = await list_triggers(
@@ -132,23 +139,25 @@ async def patch_censor(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/api/censors/triggers/{id}/false-positive", AccessScope.REVIEW)
-async def mark_strike_wrong(call: AdminCall) -> Response:
-    return await _wrong(call, call.id)
+async def mark_trigger_false_positive(call: AdminCall) -> Response:
+    return await _mark_false_positive_response(call, call.id)
 
 
 @ROUTES.add("POST", "/admin/api/censors/{id}/false-positive", AccessScope.REVIEW)
-async def mark_censor_wrong(call: AdminCall) -> Response:
+async def mark_censor_false_positive(call: AdminCall) -> Response:
     """Call a strike of a censor wrong; its last one if none is named."""
     body = await call.body(FalsePositiveRequest, optional=True)
-    return await _wrong(call, body.trigger or await find_latest_trigger(call.app.memory.deps, call.space, call.id))
+    return await _mark_false_positive_response(
+        call, body.trigger or await find_latest_trigger_id(call.app.memory.deps, call.space, call.id)
+    )
 
 
-async def _wrong(call: AdminCall, trigger: UUID) -> Response:
+async def _mark_false_positive_response(call: AdminCall, trigger: UUID) -> Response:
     done = await mark_false_positive(call.app.memory.deps, call.space, trigger, by=call.by)
     call.app.memory.watch.forget(call.space)
     return json_response(done.as_json())
 
 
-def _sees(call: AdminCall, censor: Censor) -> bool:
+def _can_see_censor(call: AdminCall, censor: Censor) -> bool:
     viewer = viewer_of(call)
     return viewer is None or censor.agent_id in (None, viewer)

@@ -25,14 +25,14 @@ from festinger.memory.episodes.store import (
     close_episode,
     get_episode,
     load_episode_details,
+    load_page_of_episodes,
     open_episode,
-    page_episodes,
     update_episode,
 )
 from festinger.memory.erasure.erase import strip_forgotten_sentences
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.result import Learned
-from festinger.runtime.erasure import ledger_of
+from festinger.runtime.erasure import open_ledger_of_app
 from festinger.web.auth import AccessScope
 from festinger.web.route import (
     AdminCall,
@@ -87,7 +87,7 @@ class UpdateEpisodeRequest(ApiInput):
 async def get_episodes(call: AdminCall) -> Response:
     asked, limit = call.request.query_params, parse_limit(call.request)
     state = asked.get("state")
-    found = await page_episodes(
+    found = await load_page_of_episodes(
         call.app.memory.deps,
         call.space,
         agent=viewer_of(call),
@@ -103,7 +103,7 @@ async def get_episodes(call: AdminCall) -> Response:
 @ROUTES.add("GET", "/admin/api/episodes/{id}", AccessScope.READ)
 async def show_episode(call: AdminCall) -> Response:
     """An episode with what was said in it and came of it."""
-    await _mine(call)
+    await _require_visible_episode(call)
     return json_response((await load_episode_details(call.app.memory.deps, call.space, call.id)).as_json())
 
 
@@ -131,7 +131,7 @@ async def import_episode(call: AdminCall) -> Response:
         then = replace(deps, clock=partial(_at, at))
         async with call.app.store.transaction() as transaction:
             [left] = await strip_forgotten_sentences(
-                transaction, ledger_of(call.app), call.space, [said.content], since=at
+                transaction, open_ledger_of_app(call.app), call.space, [said.content], since=at
             )
         added = await append_turn(then, scope, said.role, left, turn_id=said.id, at=at)
         if added.turn is None:
@@ -155,11 +155,11 @@ def _at(moment: datetime) -> datetime:
 async def add_turn(call: AdminCall) -> Response:
     """Add what was said; after the end it goes into the next episode."""
     body = await call.body(AddTurnRequest)
-    deps, episode = call.app.memory.deps, await _mine(call)
+    deps, episode = call.app.memory.deps, await _require_visible_episode(call)
     said = TurnInput(
         role=body.role,
         content=body.content,
-        origin=_origin(call, body.role),
+        origin=_origin_of_turn(call, body.role),
         at=deps.clock(),
         turn_id=body.id or deps.new_uuid(),
         surfaced=tuple(body.surfaced),  # type: ignore[arg-type]
@@ -173,19 +173,19 @@ async def add_turn(call: AdminCall) -> Response:
 @ROUTES.add("POST", "/admin/api/episodes/{id}/close", AccessScope.WRITE)
 async def post_episode_close(call: AdminCall) -> Response:
     """End an episode; it is summed up afterwards."""
-    await _mine(call)
+    await _require_visible_episode(call)
     return json_response((await close_episode(call.app.memory.deps, call.space, call.id)).as_json())
 
 
 @ROUTES.add("PATCH", "/admin/api/episodes/{id}", AccessScope.WRITE)
 async def patch_episode(call: AdminCall) -> Response:
-    await _mine(call)
+    await _require_visible_episode(call)
     body = await call.body(UpdateEpisodeRequest)
     named = await update_episode(call.app.memory.deps, call.space, call.id, title=body.title, summary=body.summary)
     return json_response(named.as_json())
 
 
-async def _mine(call: AdminCall) -> Episode:
+async def _require_visible_episode(call: AdminCall) -> Episode:
     """The named episode, if the caller may see it; another agent's episode counts as not found."""
     found = await get_episode(call.app.memory.deps, call.space, call.id)
     viewer = viewer_of(call)
@@ -194,7 +194,7 @@ async def _mine(call: AdminCall) -> Episode:
     return found
 
 
-def _origin(call: AdminCall, role: TurnRole) -> Origin:
+def _origin_of_turn(call: AdminCall, role: TurnRole) -> Origin:
     """The origin of a turn: an agent cannot put words into a person's mouth."""
     said = ORIGINS[role]
     return said if is_person(call) or said is Origin.TOOL else Origin.MODEL

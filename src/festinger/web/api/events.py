@@ -14,10 +14,10 @@ from festinger.errors import TooMany, Unavailable
 from festinger.events.catalogue import Event
 from festinger.events.outbox import FeedGap, event_history
 from festinger.ids import EventId, SessionId, read_id
-from festinger.outcomes.capture import inferred_edge_outcomes
+from festinger.outcomes.capture import load_inferred_edge_outcomes
 from festinger.outcomes.model import ReportSource
 from festinger.outcomes.surface import surfacings_of_recall
-from festinger.services.status import follow_from_now
+from festinger.services.status import start_following_events
 from festinger.store.connection import cancel_tasks
 from festinger.store.repositories.request_log import LoggedRequest, find_request, list_requests
 from festinger.web.auth import AccessScope
@@ -65,7 +65,7 @@ async def stream_events(call: AdminCall) -> Response:
     reader = call.session.id if call.session else None
     if reader is not None and OPEN_STREAMS[reader] >= MAX_STREAMS:
         raise TooMany(f"At most {MAX_STREAMS} pages of one login can be live.", hint="Close some of them.")
-    news = await follow_from_now(call.app, space=call.space, names=names, after=after)
+    news = await start_following_events(call.app, space=call.space, names=names, after=after)
     lines = encode_sse(news, until=call.supervisor.closing, reader=reader)
     return StreamingResponse(lines, media_type="text/event-stream")
 
@@ -145,7 +145,7 @@ async def _outcomes(call: AdminCall, found: LoggedRequest) -> list[dict[str, Any
     if recollection is None:
         return []
     surfaced = await surfacings_of_recall(call.app.store, call.space, UUID(recollection))
-    edges = await inferred_edge_outcomes(call.app.store, call.space, found.id)
+    edges = await load_inferred_edge_outcomes(call.app.store, call.space, found.id)
     return [
         {"memory": str(each.memory_id), "outcome": each.outcome, "how": each.how, "at": each.resolved_at}
         for each in surfaced

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from festinger.clock import aware
 from festinger.ids import AgentId, MemoryId, Origin, SessionId
 from festinger.memory.erasure.repair import RepairMode
-from festinger.memory.erasure.selector import Selector
-from festinger.memory.learn.refusals import learn_anyway, page_refusals
+from festinger.memory.erasure.selector import ErasureSelector
+from festinger.memory.learn.refusals import learn_anyway, load_page_of_refusals
 from festinger.runtime.effects.memories import build_forget_proposal
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.api.proposals import submit_proposal
 from festinger.web.auth import AccessScope
@@ -41,8 +41,10 @@ class SourceRequest(ApiInput):
     until: datetime | None = None
     dry_run: bool = False
 
-    def selector(self, *, ids: tuple[UUID, ...] = (), subject: str | None = None, query: str | None = None) -> Selector:
-        return Selector(
+    def selector(
+        self, *, ids: tuple[UUID, ...] = (), subject: str | None = None, query: str | None = None
+    ) -> ErasureSelector:
+        return ErasureSelector(
             ids=tuple(map(MemoryId, ids)),
             subject=subject,
             query=query,
@@ -86,11 +88,13 @@ async def forget_many(call: AdminCall) -> Response:
 @ROUTES.add("POST", f"{API}/memories/{{id}}/forget", AccessScope.REVIEW)
 async def forget_one(call: AdminCall) -> Response:
     body = await call.body(ForgetOneRequest)
-    return await _forget(call, Selector(ids=(MemoryId(call.id),)), reason=body.reason, dry_run=body.dry_run)
+    return await _forget(call, ErasureSelector(ids=(MemoryId(call.id),)), reason=body.reason, dry_run=body.dry_run)
 
 
-async def _forget(call: AdminCall, selector: Selector, *, reason: str, dry_run: bool) -> Response:
-    plan = await build_erasure(call.app).forget(call.space, selector, reason=reason, by=call.by, dry_run=dry_run)
+async def _forget(call: AdminCall, selector: ErasureSelector, *, reason: str, dry_run: bool) -> Response:
+    plan = await build_erasure_service(call.app).forget(
+        call.space, selector, reason=reason, by=call.by, dry_run=dry_run
+    )
     return json_response(plan.as_json())
 
 
@@ -105,7 +109,7 @@ async def request_forget(call: AdminCall) -> Response:
 @ROUTES.add("POST", f"{API}/repair", AccessScope.REVIEW)
 async def repair_source(call: AdminCall) -> Response:
     body = await call.body(RepairRequest)
-    done = await build_erasure(call.app).repair(
+    done = await build_erasure_service(call.app).repair(
         call.space, body.selector(), by=call.by, mode=body.mode, dry_run=body.dry_run
     )
     return json_response(done.as_json())
@@ -114,7 +118,9 @@ async def repair_source(call: AdminCall) -> Response:
 @ROUTES.add("GET", f"{API}/refusals", AccessScope.READ)
 async def get_refusals(call: AdminCall) -> Response:
     reason = call.request.query_params.get("reason")
-    found = await page_refusals(call.app.memory.deps, call.space, reason=reason, limit=parse_limit(call.request))
+    found = await load_page_of_refusals(
+        call.app.memory.deps, call.space, reason=reason, limit=parse_limit(call.request)
+    )
     return json_response({"items": [each.as_json() for each in found]})
 
 

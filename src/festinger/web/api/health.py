@@ -26,14 +26,14 @@ async def healthz(_call: AdminCall) -> Response:
 
 @ROUTES.add("GET", "/admin/readyz", AccessScope.PROBE)
 async def readyz(call: AdminCall) -> Response:
-    problem = await _unready(call)
+    problem = await _find_readiness_problem(call)
     body: dict[str, object] = {"ready": problem is None}
     if call.admission.trusted:
-        body |= await _details(call, problem)
+        body |= await _readiness_details(call, problem)
     return json_response(body, 200 if problem is None else 503)
 
 
-async def _unready(call: AdminCall) -> FestingerError | None:
+async def _find_readiness_problem(call: AdminCall) -> FestingerError | None:
     try:
         await call.supervisor.need().store.ping()
     except StoreDown as error:
@@ -41,7 +41,7 @@ async def _unready(call: AdminCall) -> FestingerError | None:
     return call.supervisor.disk_problem()
 
 
-async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str, object]:
+async def _readiness_details(call: AdminCall, problem: FestingerError | None) -> dict[str, object]:
     found: dict[str, object] = {
         "settings": call.supervisor.settings.problem,
         "needs_restart": [change.key for change in call.supervisor.settings.needs_restart],
@@ -57,7 +57,7 @@ async def _details(call: AdminCall, problem: FestingerError | None) -> dict[str,
 
 
 @ROUTES.add("GET", "/admin/metrics", AccessScope.OPEN)
-async def metrics_page(call: AdminCall) -> Response:
+async def serve_prometheus_metrics(call: AdminCall) -> Response:
     if not call.supervisor.settings.now.metrics.enabled:
         raise NotFound("Metrics are switched off.", hint="Set `metrics.enabled`.")
     if call.supervisor.app:

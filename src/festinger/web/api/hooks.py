@@ -25,7 +25,7 @@ class HookRequest(ApiInput):
 
 
 @ROUTES.add("POST", "/admin/api/hooks", AccessScope.HOOK)
-async def take_hook_event(call: AdminCall) -> Response:
+async def answer_hook_event(call: AdminCall) -> Response:
     """What to show a coding agent, and what was said there."""
     if call.supervisor.handle_hook is None:
         raise NotFound("This process serves no hooks.")

@@ -5,7 +5,7 @@ from starlette.types import Receive, Scope, Send
 
 from festinger.errors import NotAuthenticated, NotFound
 from festinger.runtime.supervisor import McpCaller, ServeMcp
-from festinger.web.auth import AccessScope, presented_key
+from festinger.web.auth import AccessScope, read_request_key
 from festinger.web.route import AdminCall, RouteTable, agent_of
 
 ROUTES = RouteTable()
@@ -25,7 +25,7 @@ class McpResponse(Response):
 
 @ROUTES.add("POST", MCP, AccessScope.READ)
 async def serve_mcp(call: AdminCall) -> Response:
-    serve, key = call.supervisor.mcp, presented_key(call.request)
+    serve, key = call.supervisor.mcp, read_request_key(call.request)
     if serve is None:
         raise NotFound("This process serves no MCP clients.")
     if key is None:

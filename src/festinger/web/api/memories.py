@@ -27,8 +27,8 @@ from festinger.memory.edit import MemoryEditResult, archive, edit, merge, releas
 from festinger.memory.learn.pipeline import BATCH, MOST_ITEMS, learn, learn_many
 from festinger.memory.learn.result import Learned, build_error_result, build_refused_error
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action, Memory
-from festinger.memory.query import explain_belief, get_memory, load_history, page_memories, parse_filter
+from festinger.memory.model import LearnAction, Memory
+from festinger.memory.query import explain_belief, get_memory, load_history, load_page_of_memories, parse_filter
 from festinger.memory.undo import undo
 from festinger.runtime.review.queue import answer_question, fetch_judgement, fetch_judgements
 from festinger.web.auth import AccessScope
@@ -81,7 +81,7 @@ class LearnStatementRequest(ApiInput):
 @ROUTES.add("POST", MEMORIES, AccessScope.WRITE)
 async def learn_one(call: AdminCall) -> Response:
     body = await call.body(LearnStatementRequest)
-    given = await build_learn_input(call, body, key=_one_key(call, body.key))
+    given = await build_learn_input(call, body, key=_choose_idempotency_key(call, body.key))
     learned = await learn(call.app.memory.deps, caller_scope(call), given)
     return _told(call, learned)
 
@@ -96,14 +96,14 @@ async def learn_lines(call: AdminCall) -> Response:
             hint="Send it in parts; keys make it safe to send a part again.",
         )
     caller_scope(call)  # refuses a caller who may not speak before the response begins
-    return StreamingResponse(_learnt(call, lines), media_type=LINES)
+    return StreamingResponse(_stream_learned_lines(call, lines), media_type=LINES)
 
 
-async def _learnt(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
+async def _stream_learned_lines(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[bytes]:
     """Yield one result line per input line as they are learned; a store failure ends with an error line."""
     for start in range(0, len(lines), BATCH):
         try:
-            done = await _learn_some(call, lines[start : start + BATCH], start)
+            done = await _learn_batch_lines(call, lines[start : start + BATCH], start)
         except FestingerError as error:
             # The status has been sent already: all that is left is to say why the response ends here.
             yield orjson.dumps(error.as_json(request_id(call.request))) + b"\n"
@@ -112,7 +112,7 @@ async def _learnt(call: AdminCall, lines: Sequence[bytes]) -> AsyncIterator[byte
             yield orjson.dumps(learned.as_json()) + b"\n"
 
 
-async def _learn_some(call: AdminCall, lines: Sequence[bytes], start: int) -> list[Learned]:
+async def _learn_batch_lines(call: AdminCall, lines: Sequence[bytes], start: int) -> list[Learned]:
     """Learn some lines; one that cannot be parsed gets its own error and stops no other."""
     read = [await _read(call, line, start + at) for at, line in enumerate(lines)]
     fit = [each for each in read if isinstance(each, LearnRequest)]
@@ -151,7 +151,7 @@ async def get_memories(call: AdminCall) -> Response:
     asked, limit = call.request.query_params, parse_limit(call.request)
     wanted = replace(parse_filter(asked), everybodys=viewer_of(call) is None)
     after = parse_cursor(call.request)
-    found = await page_memories(call.app.memory.deps, caller_scope(call), wanted, after=after, limit=limit)
+    found = await load_page_of_memories(call.app.memory.deps, caller_scope(call), wanted, after=after, limit=limit)
     last = found[-1].seq if found else None
     return json_response(build_page([memory.as_json() for memory in found], limit=limit, last=last))
 
@@ -201,13 +201,13 @@ def add_etag(response: Response, memory: Memory) -> Response:
 
 def _told(call: AdminCall, learned: Learned) -> Response:
     document = learned.as_json()
-    if learned.action is Action.REFUSED:
+    if learned.action is LearnAction.REFUSED:
         document |= build_refused_error(learned).as_json(request_id(call.request))
     response = json_response(document, learned.http)
     return add_etag(response, learned.memory) if learned.memory else response
 
 
-def _one_key(call: AdminCall, in_body: str | None) -> str | None:
+def _choose_idempotency_key(call: AdminCall, in_body: str | None) -> str | None:
     header = call.request.headers.get(KEY_HEADER)
     if header and in_body and header != in_body:
         raise BadInput("The header `Idempotency-Key` and `key` differ.", hint="Send one of them.")
@@ -241,42 +241,42 @@ class SplitMemoryRequest(ApiInput):
 @ROUTES.add("PATCH", f"{MEMORIES}/{{id}}", AccessScope.REVIEW)
 async def edit_memory(call: AdminCall) -> Response:
     body, deps = await call.body(EditMemoryRequest), call.app.memory.deps
-    memory, version = await find_memory_id(call), parse_version(call.request)
-    return _revised(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
+    memory, version = await find_memory_id(call), parse_if_match_version(call.request)
+    return _edit_response(await edit(deps, call.space, memory, body.content, by=call.by, version=version))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW)
 async def archive_memory(call: AdminCall) -> Response:
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
-    return _revised(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
+    return _edit_response(await archive(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/restore", AccessScope.REVIEW)
 async def restore_memory(call: AdminCall) -> Response:
     body, deps = await call.body(ChangeReasonRequest, optional=True), call.app.memory.deps
     memory = await find_memory_id(call)
-    return _revised(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
+    return _edit_response(await restore(deps, call.space, memory, by=call.by, reason=body.reason))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/release", AccessScope.REVIEW)
 async def release_memory(call: AdminCall) -> Response:
     memory = await find_memory_id(call)
-    return _revised(await release(call.app.memory.deps, call.space, memory, by=call.by))
+    return _edit_response(await release(call.app.memory.deps, call.space, memory, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/supersede", AccessScope.REVIEW)
 async def supersede_memory(call: AdminCall) -> Response:
     body, deps = await call.body(SupersedeMemoryRequest), call.app.memory.deps
     old, new = await find_memory_id(call), await resolve_memory_id(deps, call.space, body.by)
-    return _revised(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
+    return _edit_response(await supersede(deps, call.space, old, new, by=call.by, reason=body.reason))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/merge", AccessScope.REVIEW)
 async def merge_memory(call: AdminCall) -> Response:
     body, deps = await call.body(MergeMemoriesRequest), call.app.memory.deps
     wanted = [await find_memory_id(call), *[await resolve_memory_id(deps, call.space, each) for each in body.ids]]
-    return _revised(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
+    return _edit_response(await merge(deps, call.space, wanted, by=call.by, reason=body.reason))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/split", AccessScope.REVIEW)
@@ -308,7 +308,7 @@ async def undo_change(call: AdminCall) -> Response:
     return json_response(undone.as_json())
 
 
-def parse_version(request: Request) -> int | None:
+def parse_if_match_version(request: Request) -> int | None:
     """The version that the change is based on, if the request names one."""
     given = request.headers.get(MATCH_HEADER)
     if given is None or given.strip() == "*":
@@ -325,7 +325,7 @@ def _next(found: list[Change], limit: int) -> str | None:
     return format_time_cursor(found[-1].at, found[-1].id)
 
 
-def _revised(done: MemoryEditResult) -> Response:
+def _edit_response(done: MemoryEditResult) -> Response:
     return add_etag(json_response(done.as_json()), done.memory)
 
 

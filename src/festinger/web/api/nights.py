@@ -45,7 +45,7 @@ async def start_night(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", "/admin/api/nights/{id}/undo", AccessScope.REVIEW)
-async def take_night_back(call: AdminCall) -> Response:
+async def post_night_undo(call: AdminCall) -> Response:
     body = await call.body(UndoNightRequest)
     undone = await undo_night(call.app, space=call.space, id=call.id, item=body.item, by=call.by)
     return json_response({"night": str(call.id), "undone": undone})

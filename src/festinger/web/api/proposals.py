@@ -52,7 +52,7 @@ class PromoteRequest(ApiInput):
     dry_run: bool = False
 
 
-def review_of(call: AdminCall, channel: ReviewChannel = ReviewChannel.API) -> ReviewService:
+def build_review_service(call: AdminCall, channel: ReviewChannel = ReviewChannel.API) -> ReviewService:
     """The review service for the caller; whoever opened the store uses it from the command line."""
     channel = ReviewChannel.CLI if call.owner else channel
     return ReviewService(app=call.app, space=call.space, author=author_of(call), channel=channel)
@@ -83,14 +83,14 @@ def idempotency_key(call: AdminCall) -> str:
 
 async def find_proposal_id(call: AdminCall) -> ProposalId:
     """The proposal that the path names, by its id or a prefix of it."""
-    return await review_of(call).find(call.request.path_params["id"])
+    return await build_review_service(call).find(call.request.path_params["id"])
 
 
 @ROUTES.add("GET", PROPOSALS, AccessScope.READ)
 async def list_proposals(call: AdminCall) -> Response:
     limit, asked = parse_limit(call.request), call.request.query_params
     after = parse_time_cursor(asked.get("cursor") or asked.get("after"))
-    items = await review_of(call).listed(parse_proposal_filter(asked, after=after, limit=limit))
+    items = await build_review_service(call).listed(parse_proposal_filter(asked, after=after, limit=limit))
     return json_response({"items": items, "next": next_cursor(items) if len(items) == limit else None})
 
 
@@ -103,7 +103,7 @@ def next_cursor(items: list[dict[str, Any]]) -> str:
 @ROUTES.add("GET", f"{PROPOSALS}/{{id}}", AccessScope.READ)
 async def show_proposal(call: AdminCall) -> Response:
     """One proposal in full, with what a yes would do."""
-    card = await review_of(call).card(await find_proposal_id(call))
+    card = await build_review_service(call).card(await find_proposal_id(call))
     response = json_response(card)
     response.headers["etag"] = f'"{card["version"]}"'
     return response
@@ -127,20 +127,22 @@ async def submit_proposal(
         at=now,
         source=f"{call.by} {idempotency_key(call)}" if idempotency_key(call) else str(call.app.tools.new_id()),
     )
-    return await review_of(call, channel).propose(said, approve=approve)
+    return await build_review_service(call, channel).propose(said, approve=approve)
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/promote", AccessScope.WRITE)
 async def promote(call: AdminCall) -> Response:
     """Run the gate now, or see what it would do."""
     body = await call.body(PromoteRequest, optional=True)
-    return json_response(await review_of(call).promote(dry_run=body.dry_run))
+    return json_response(await build_review_service(call).promote(dry_run=body.dry_run))
 
 
 @ROUTES.add("GET", f"{PROPOSALS}/pairs", AccessScope.READ)
 async def list_pairs(call: AdminCall) -> Response:
     """Proposals that may be one, or that oppose each other."""
-    return json_response({"items": await review_of(call).pairs(limit=parse_limit(call.request)), "next": None})
+    return json_response(
+        {"items": await build_review_service(call).pairs(limit=parse_limit(call.request)), "next": None}
+    )
 
 
 @ROUTES.add("GET", f"{PROPOSALS}/tasks", AccessScope.READ)
@@ -149,18 +151,18 @@ async def list_tasks(call: AdminCall) -> Response:
     if asked not in (*TaskState, "all"):
         raise BadInput(f"`state` must be one of {', '.join((*TaskState, 'all'))}.")
     state = None if asked == "all" else TaskState(asked)
-    return json_response({"items": await review_of(call).tasks(state=state), "next": None})
+    return json_response({"items": await build_review_service(call).tasks(state=state), "next": None})
 
 
 @ROUTES.add("GET", f"{PROPOSALS}/rate", AccessScope.READ)
-async def show_rate(call: AdminCall) -> Response:
-    return json_response(await review_of(call).rate())
+async def show_promotion_rate(call: AdminCall) -> Response:
+    return json_response(await build_review_service(call).rate())
 
 
 @ROUTES.add("GET", "/admin/api/inbox", AccessScope.READ)
-async def show_inbox(call: AdminCall) -> Response:
+async def show_inbox_overview(call: AdminCall) -> Response:
     """How many things wait for a person, here and in every other room."""
-    return json_response(await review_of(call).overview())
+    return json_response(await build_review_service(call).overview())
 
 
 def _name(text: str) -> str:

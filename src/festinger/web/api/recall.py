@@ -10,11 +10,19 @@ from festinger.errors import BadInput
 from festinger.ids import NO_SESSION, Scope, SessionId, read_id
 from festinger.retrieval.log import find_recall, load_recalls
 from festinger.retrieval.query import parse_recall_query
-from festinger.retrieval.recall import recall, rerun_recall
+from festinger.retrieval.recall import recall, rerun_and_compare_recall
 from festinger.services.brief import DEFAULT_TOKENS, brief
 from festinger.services.recollect import recollect
 from festinger.web.auth import AccessScope
-from festinger.web.route import AdminCall, ApiInput, RouteTable, agent_of, json_response, parse_limit, parse_whole
+from festinger.web.route import (
+    AdminCall,
+    ApiInput,
+    RouteTable,
+    agent_of,
+    json_response,
+    parse_limit,
+    parse_whole_number,
+)
 
 ROUTES = RouteTable()
 MOST_TOKENS = 4000
@@ -47,7 +55,7 @@ async def recall_memories(call: AdminCall) -> Response:
     body = await call.body(RecallApiRequest)
     asked = body.model_dump(exclude={"cue", "session"})
     query = parse_recall_query(body.cue, now=call.app.tools.clock(), **asked)
-    found = await recall(call.app.recall.deps, _scope(call, body.session), query, door=_interface(call))
+    found = await recall(call.app.recall.deps, _scope(call, body.session), query, door=_interface_name(call))
     return json_response(found.as_json())
 
 
@@ -64,14 +72,19 @@ class RecollectRequest(ApiInput):
 async def recollect_notes(call: AdminCall) -> Response:
     body = await call.body(RecollectRequest)
     found = await recollect(
-        call.app, _scope(call, body.session), body.text, exclude=body.exclude, tokens=body.tokens, door=_interface(call)
+        call.app,
+        _scope(call, body.session),
+        body.text,
+        exclude=body.exclude,
+        tokens=body.tokens,
+        door=_interface_name(call),
     )
     return json_response(found.as_json())
 
 
 @ROUTES.add("GET", "/admin/api/brief", AccessScope.READ)
 async def show_brief(call: AdminCall) -> Response:
-    tokens = parse_whole(call.request, "tokens", default=DEFAULT_TOKENS, most=MOST_TOKENS)
+    tokens = parse_whole_number(call.request, "tokens", default=DEFAULT_TOKENS, most=MOST_TOKENS)
     found = await brief(call.app, _scope(call, None), call.request.query_params.get("topic"), tokens=tokens)
     return json_response(found.as_json())
 
@@ -80,7 +93,7 @@ def _scope(call: AdminCall, session: str | None) -> Scope:
     return Scope(space=call.space, agent=agent_of(call), session=SessionId(session) if session else NO_SESSION)
 
 
-def _interface(call: AdminCall) -> str:
+def _interface_name(call: AdminCall) -> str:
     return "cli" if call.owner else "rest"
 
 
@@ -92,7 +105,7 @@ async def list_recalls(call: AdminCall) -> Response:
         call.space,
         session=query.get("session"),
         memory=read_id(query["memory"]) if query.get("memory") else None,
-        abstained=_flag(query.get("abstained")),
+        abstained=_parse_abstained_flag(query.get("abstained")),
         after=read_id(query["cursor"]) if query.get("cursor") else None,
         limit=limit,
     )
@@ -106,10 +119,10 @@ async def show_recall(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", "/admin/api/recalls/{id}/replay", AccessScope.READ)
 async def replay_recall(call: AdminCall) -> Response:
-    return json_response(await rerun_recall(call.app.recall.deps, call.space, call.id))
+    return json_response(await rerun_and_compare_recall(call.app.recall.deps, call.space, call.id))
 
 
-def _flag(given: str | None) -> bool | None:
+def _parse_abstained_flag(given: str | None) -> bool | None:
     if given is None:
         return None
     if given not in FLAGS:

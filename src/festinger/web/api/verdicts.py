@@ -22,8 +22,8 @@ from festinger.proposals.verdicts.rules import MOST_AT_ONCE, MOST_SEEN
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.runtime.review.webhook import WebhookVerdict, apply_webhook_verdict, check_signature
 from festinger.services.reviews import VerdictDetails
-from festinger.web.api.memories import parse_version
-from festinger.web.api.proposals import PROPOSALS, find_proposal_id, idempotency_key, review_of
+from festinger.web.api.memories import parse_if_match_version
+from festinger.web.api.proposals import PROPOSALS, build_review_service, find_proposal_id, idempotency_key
 from festinger.web.auth import AccessScope
 from festinger.web.route import AdminCall, ApiInput, RouteTable, first_validation_error, json_response
 
@@ -68,16 +68,16 @@ class LiftMuteRequest(ApiInput):
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/verdict", AccessScope.KNOWN)
 async def decide_proposal(call: AdminCall) -> Response:
     body = await call.body(VerdictRequest)
-    words = body.words(version=parse_version(call.request), ref=idempotency_key(call))
+    words = body.words(version=parse_if_match_version(call.request), ref=idempotency_key(call))
     return json_response(
-        await review_of(call).decide(await find_proposal_id(call), parse_verdict_kind(body.verdict), words)
+        await build_review_service(call).decide(await find_proposal_id(call), parse_verdict_kind(body.verdict), words)
     )
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/verdicts", AccessScope.KNOWN)
 async def decide_many(call: AdminCall) -> Response:
     body = await call.body(BulkVerdictRequest)
-    review = review_of(call)
+    review = build_review_service(call)
     ids = [await review.find(each) for each in body.ids]
     words = body.words(version=None, ref=idempotency_key(call))
     return json_response(await review.decide_many(ids, parse_verdict_kind(body.verdict), words))
@@ -85,41 +85,41 @@ async def decide_many(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/undo", AccessScope.REVIEW)
 async def undo_proposal(call: AdminCall) -> Response:
-    return json_response(await review_of(call).undo(await find_proposal_id(call)))
+    return json_response(await build_review_service(call).undo(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/rebuild", AccessScope.REVIEW)
 async def rebuild_proposal(call: AdminCall) -> Response:
-    return json_response(await review_of(call).rebuild(await find_proposal_id(call)))
+    return json_response(await build_review_service(call).rebuild(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/{{id}}/release", AccessScope.REVIEW)
 async def release_proposal(call: AdminCall) -> Response:
-    return json_response(await review_of(call).release(await find_proposal_id(call)))
+    return json_response(await build_review_service(call).release(await find_proposal_id(call)))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/lift", AccessScope.REVIEW)
 async def lift_mute(call: AdminCall) -> Response:
     body = await call.body(LiftMuteRequest)
-    return json_response(await review_of(call).lift(body.producer, body.category))
+    return json_response(await build_review_service(call).lift(body.producer, body.category))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}", AccessScope.REVIEW)
 async def decide_pair(call: AdminCall) -> Response:
     body = await call.body(DecidePairRequest)
-    return json_response(await review_of(call).decide_pair(call.id, accept=body.accept))
+    return json_response(await build_review_service(call).decide_pair(call.id, accept=body.accept))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/pairs/{{id}}/split", AccessScope.REVIEW)
 async def split_pair(call: AdminCall) -> Response:
-    return json_response(await review_of(call).split(call.id))
+    return json_response(await build_review_service(call).split(call.id))
 
 
 @ROUTES.add("POST", f"{PROPOSALS}/tasks/{{id}}", AccessScope.REVIEW)
 async def close_task(call: AdminCall) -> Response:
     """Say that a task is done, or that nobody will do it."""
     body = await call.body(CloseTaskRequest, optional=True)
-    return json_response(await review_of(call).close_task(call.id, body.state))
+    return json_response(await build_review_service(call).close_task(call.id, body.state))
 
 
 REVIEWERS = "/admin/api/reviewers"
@@ -133,20 +133,20 @@ class AddReviewerRequest(ApiInput):
 
 @ROUTES.add("GET", REVIEWERS, AccessScope.ADMIN)
 async def list_reviewers(call: AdminCall) -> Response:
-    return json_response({"items": await review_of(call).reviewers(), "next": None})
+    return json_response({"items": await build_review_service(call).reviewers(), "next": None})
 
 
 @ROUTES.add("POST", REVIEWERS, AccessScope.ADMIN)
 async def add_reviewer(call: AdminCall) -> Response:
     """Make a reviewer, or let one who was sent away decide again."""
     body = await call.body(AddReviewerRequest)
-    return json_response(await review_of(call).add_reviewer(body.name, body.identities), 201)
+    return json_response(await build_review_service(call).add_reviewer(body.name, body.identities), 201)
 
 
 @ROUTES.add("DELETE", f"{REVIEWERS}/{{name}}", AccessScope.ADMIN)
 async def remove_reviewer(call: AdminCall) -> Response:
     """Let somebody's verdict count no more; what they decided stands."""
-    return json_response(await review_of(call).send_away(call.request.path_params["name"]))
+    return json_response(await build_review_service(call).retire_reviewer(call.request.path_params["name"]))
 
 
 MAX_MESSAGE = 64 * 1024
@@ -164,7 +164,7 @@ class WebhookVerdictRequest(ApiInput):
 
 
 @ROUTES.add("POST", ANSWER, AccessScope.PROBE)
-async def receive_verdict(call: AdminCall) -> Response:
+async def receive_webhook_verdict(call: AdminCall) -> Response:
     body = await call.raw(MAX_MESSAGE)
     check_signature(call.app, call.request.headers.get(SIGNATURE, ""), body)
     try:

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from festinger.consolidation.resolution import find_run
+from festinger.consolidation.resolution import find_resolution_run
 from festinger.errors import BadFact, BadInput
 from festinger.ids import read_id
 from festinger.runtime.world import request_resolution
@@ -82,8 +82,8 @@ async def state_facts(call: AdminCall) -> Response:
     known = await iknowthat(room.deps, space, body.all(), because=call.cause)
     items = [await fact_result_json(room.deps, space, each) for each in known]
     if body.facts is None:
-        return json_response(items[0], _status(known))
-    return json_response({"items": items}, _status(known))
+        return json_response(items[0], _http_status_of_facts(known))
+    return json_response({"items": items}, _http_status_of_facts(known))
 
 
 @_both("GET", "/conflicts", AccessScope.READ, keyless=True)
@@ -124,7 +124,7 @@ async def resolve_conflict(call: AdminCall) -> Response:
 
 
 @_both("POST", "/conflicts/{id}/undo", AccessScope.REVIEW)
-async def undo_decision(call: AdminCall) -> Response:
+async def post_conflict_undo(call: AdminCall) -> Response:
     return json_response(
         await _json(call, await undo_conflict_decision(call.app.world.deps, call.space, call.id, by=call.by))
     )
@@ -139,7 +139,7 @@ async def run_resolution(call: AdminCall) -> Response:
 
 @_both("GET", "/resolve/runs/{id}", AccessScope.READ, keyless=True)
 async def show_resolution_run(call: AdminCall) -> Response:
-    return json_response(asdict(await find_run(call.app.world.deps, call.space, call.id)))
+    return json_response(asdict(await find_resolution_run(call.app.world.deps, call.space, call.id)))
 
 
 @_both("POST", "/reload", AccessScope.WRITE, keyless=True)
@@ -147,11 +147,11 @@ async def reload_caches(call: AdminCall) -> Response:
     """Build what this process keeps in memory anew: the world, and the settings, keys and spaces beside it."""
     await call.app.world.begin(call.space)
     reloaded = await call.app.world.worlds.reload(call.space)
-    await call.app.reread()
+    await call.app.refresh_caches()
     return json_response(asdict(reloaded))
 
 
-def _status(known: Sequence[FactResult]) -> int:
+def _http_status_of_facts(known: Sequence[FactResult]) -> int:
     did = {each.stated.did for each in known}
     if StatementEffect.CONFLICT in did:
         return CONFLICT
@@ -190,18 +190,18 @@ async def show_graph(call: AdminCall) -> Response:
     centre = asked.get("centre", "").strip()
     if not centre:
         raise BadInput("`centre` must name a word.")
-    found = await find_neighbourhood(call, centre)
-    svg = {"svg": render_svg(lay_out_graph(found, **drawing_terms(call)))} if asked.get("svg") else {}
+    found = await load_requested_neighborhood(call, centre)
+    svg = {"svg": render_svg(lay_out_graph(found, **graph_drawing_options(call)))} if asked.get("svg") else {}
     return json_response(asdict(found) | svg)
 
 
 @ROUTES.add("GET", "/admin/api/wanted", AccessScope.READ)
-async def list_wanted_words(call: AdminCall) -> Response:
+async def list_unexplained_words(call: AdminCall) -> Response:
     found = await list_unexplained_names(call.app.world.deps, call.space, limit=parse_limit(call.request))
-    return json_response({"items": [wanted_json(row) for row in found], "next": None})
+    return json_response({"items": [unexplained_word_json(row) for row in found], "next": None})
 
 
-async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
+async def load_requested_neighborhood(call: AdminCall, token: str) -> Neighborhood:
     """The neighborhood of a word, in the depth and dimension that the caller asks for."""
     return await load_neighborhood(
         call.app.world.deps,
@@ -213,7 +213,7 @@ async def find_neighbourhood(call: AdminCall, token: str) -> Neighborhood:
     )
 
 
-def drawing_terms(call: AdminCall) -> dict[str, Any]:
+def graph_drawing_options(call: AdminCall) -> dict[str, Any]:
     """What the drawing of a neighborhood needs to know besides it."""
     recent = timedelta(days=call.supervisor.settings.now.world.recollection_recency_days)
     return {"now": call.app.tools.clock(), "recent": recent}
@@ -226,7 +226,7 @@ def parse_depth(call: AdminCall) -> int:
     return int(given)
 
 
-def wanted_json(row: dict[str, Any]) -> dict[str, Any]:
+def unexplained_word_json(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "token": row["token"],
         "encounters": row["encounter_count"],

@@ -60,11 +60,11 @@ def diff_words(old: str, new: str) -> list[tuple[str, str]]:
 
 async def describe_changes(call: AdminCall, changes: Sequence[Change]) -> list[dict[str, Any]]:
     """Changes in words, with the memories they are about and, where the words changed, the difference."""
-    texts = await load_texts(call, {str(id_) for change in changes for id_ in change.memory_ids})
+    texts = await load_visible_texts(call, {str(id_) for change in changes for id_ in change.memory_ids})
     return [_describe(change, texts) for change in changes]
 
 
-async def load_texts(call: AdminCall, ids: Iterable[str]) -> dict[str, str]:
+async def load_visible_texts(call: AdminCall, ids: Iterable[str]) -> dict[str, str]:
     """The words of those memories that this caller may see."""
     async with call.app.store.transaction() as transaction:
         found = await find_memories(transaction, call.space, map(UUID, ids))
@@ -95,7 +95,7 @@ def _describe(change: Change, texts: dict[str, str]) -> dict[str, Any]:
     }
 
 
-async def load_done(call: AdminCall) -> dict[str, Any] | None:
+async def load_just_made_change(call: AdminCall) -> dict[str, Any] | None:
     """The change that a form just made, so that it can be undone at once; or what it said without a change."""
     asked = call.request.query_params
     if not (done := asked.get("done")):
@@ -109,7 +109,7 @@ async def load_done(call: AdminCall) -> dict[str, Any] | None:
 
 
 @add_page(ROUTES, CHANGES, "changes.html")
-async def changes_page(call: AdminCall) -> dict[str, Any]:
+async def load_changes_page(call: AdminCall) -> dict[str, Any]:
     asked, limit = call.request.query_params, parse_limit(call.request)
     found = await list_changes(
         call.app.memory.deps,
@@ -121,7 +121,7 @@ async def changes_page(call: AdminCall) -> dict[str, Any]:
     return {
         "items": await describe_changes(call, found),
         "next": format_time_cursor(found[-1].at, found[-1].id) if len(found) == limit else None,
-        "done": await load_done(call),
+        "done": await load_just_made_change(call),
     }
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from festinger.consolidation.resolution import last_run
+from festinger.consolidation.resolution import last_resolution_run
 from festinger.errors import BadInput
 from festinger.ids import read_id
 from festinger.memory.conflicts import DECISIONS
@@ -31,7 +31,7 @@ from festinger.world.decisions import (
     decide_conflict,
     undo_conflict_decision,
 )
-from festinger.world.model import Collision
+from festinger.world.model import CollisionType
 
 ROUTES = RouteTable()
 SHOWN = 20
@@ -40,11 +40,11 @@ MAX_NOTE = 500
 CONFLICTS = "/admin/conflicts"
 
 MEANINGS = {
-    Collision.ISA_ISA: "Two kinds for one thing, in the same dimension.",
-    Collision.ISPART_ISPART: "Two places for one thing, in the same dimension.",
-    Collision.MISCLASSIFICATION: "One says what it is, the other what it belongs to.",
-    Collision.CYCLE: "Taken together these would go round in a circle.",
-    Collision.RETRACTION: "Somebody says that what stands is no longer so.",
+    CollisionType.ISA_ISA: "Two kinds for one thing, in the same dimension.",
+    CollisionType.ISPART_ISPART: "Two places for one thing, in the same dimension.",
+    CollisionType.MISCLASSIFICATION: "One says what it is, the other what it belongs to.",
+    CollisionType.CYCLE: "Taken together these would go round in a circle.",
+    CollisionType.RETRACTION: "Somebody says that what stands is no longer so.",
 }
 
 
@@ -114,11 +114,11 @@ def decision_options(conflict: Conflict) -> tuple[DecisionOption, ...]:
     if conflict.about == "memory":
         return OF_MEMORIES
     match conflict.collision_type:
-        case Collision.RETRACTION:
+        case CollisionType.RETRACTION:
             return TAKE_OUT, KEEP
-        case Collision.CYCLE:
+        case CollisionType.CYCLE:
             return KEEP, TURN, RECLASSIFY
-        case Collision.MISCLASSIFICATION:
+        case CollisionType.MISCLASSIFICATION:
             return KEEP, RECLASSIFY, UPDATE, DECOMPOSE, SAME
     # Without an existing edge there is nothing to be the same as and nothing to move aside.
     return (KEEP, UPDATE, SAME, DECOMPOSE, RECLASSIFY) if conflict.existing_parent else (KEEP, UPDATE, RECLASSIFY)
@@ -173,12 +173,12 @@ def parse_verdict(form: Mapping[str, str], *, by: str) -> ConflictVerdict:
 async def resolution_status(call: AdminCall) -> dict[str, Any]:
     """How many conflicts wait, and how the last run went."""
     deps = call.app.world.deps
-    run = await last_run(deps, call.space)
+    run = await last_resolution_run(deps, call.space)
     return {"pending": await count_pending(deps, call.space), "last_run": asdict(run) if run else None}
 
 
 @add_page(ROUTES, CONFLICTS, "conflicts.html")
-async def conflicts_page(call: AdminCall) -> dict[str, Any]:
+async def load_conflicts_page(call: AdminCall) -> dict[str, Any]:
     deps = call.app.world.deps
     waiting = await load_conflicts(deps, call.space, statuses=(PENDING,), limit=SHOWN)
     recent = [item for item in await load_conflicts(deps, call.space, limit=10 * SHOWN) if item.status != PENDING]
@@ -189,16 +189,16 @@ async def conflicts_page(call: AdminCall) -> dict[str, Any]:
         "questions": await fetch_open_questions(call.app, call.space, agent=viewer_of(call), limit=SHOWN),
         "answers": [asdict(each) for each in QUESTION],
         "decided": [await _item(call, each) for each in recent[:DECIDED]],
-        "done": (await _one(call, read_id(done)))["item"] if done else None,
+        "done": (await _load_conflict_item(call, read_id(done)))["item"] if done else None,
     }
 
 
 @add_page(ROUTES, f"{CONFLICTS}/{{id}}", "conflict.html")
-async def conflict_page(call: AdminCall) -> dict[str, Any]:
-    return await _one(call, call.id)
+async def load_conflict_page(call: AdminCall) -> dict[str, Any]:
+    return await _load_conflict_item(call, call.id)
 
 
-async def _one(call: AdminCall, conflict: UUID) -> dict[str, Any]:
+async def _load_conflict_item(call: AdminCall, conflict: UUID) -> dict[str, Any]:
     async with call.app.store.transaction() as transaction:
         found = await find_conflict(transaction, call.space, conflict)
     return {"item": await _item(call, found)}
@@ -207,7 +207,7 @@ async def _one(call: AdminCall, conflict: UUID) -> dict[str, Any]:
 async def _item(call: AdminCall, conflict: Conflict) -> dict[str, Any]:
     shown = await conflict_json(call.app, call.space, conflict, sees=partial(can_see, call))
     meaning = (
-        MEANINGS.get(Collision(conflict.collision_type), "")
+        MEANINGS.get(CollisionType(conflict.collision_type), "")
         if conflict.about == "edge"
         else "Two memories that cannot both stand."
     )

@@ -23,24 +23,24 @@ from festinger.memory.episodes.episode import Episode, EpisodeState, EpisodeTurn
 from festinger.memory.episodes.store import (
     close_episode,
     get_episode,
-    list_learned,
+    list_memories_from_turns,
     list_turns,
     load_first_words,
-    page_episodes,
+    load_page_of_episodes,
 )
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.model import Memory
 from festinger.outcomes.report import observe_recall
 from festinger.outcomes.surface import surfacings_of_recall
 from festinger.retrieval.log import find_recall
 from festinger.runtime.app import App
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.services.recollect import MEMORY
 from festinger.store.repositories.exchanges import load_session_blocks, recent_exchanges
 from festinger.store.repositories.request_log import LoggedRequest, list_requests
 from festinger.web.api.outcomes import reporter_of
 from festinger.web.auth import AccessScope
-from festinger.web.pages.memories import FORGET_WORD, check_word
+from festinger.web.pages.memories import FORGET_WORD, require_forget_word
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import AdminCall, RouteTable, can_see, parse_cursor, viewer_of
 from festinger.world.model import NoteOutcome
@@ -66,16 +66,16 @@ async def load_conversation(app: App, space: SpaceId, id_: UUID) -> Conversation
     episode = await get_episode(app.memory.deps, space, id_)
     async with app.store.transaction() as transaction:
         turns = await list_turns(transaction, space, id_)
-    learned = await list_learned(app.memory.deps, episode, turns)
+    learned = await list_memories_from_turns(app.memory.deps, episode, turns)
     by_turn: defaultdict[UUID | None, list[Document]] = defaultdict(list)
     for memory in learned:
         by_turn[memory.turn_id].append(memory.as_json())
-    seen = await _load_seen(app, episode, turns)
+    seen = await _load_seen_by_turn(app, episode, turns)
     shown = [turn.as_json() | {"learned": by_turn[turn.turn_id], "seen": seen.get(turn.turn_id)} for turn in turns]
     return Conversation(episode=episode, turns=shown, learned=learned)
 
 
-async def _load_seen(app: App, episode: Episode, turns: Sequence[EpisodeTurn]) -> dict[UUID, Document]:
+async def _load_seen_by_turn(app: App, episode: Episode, turns: Sequence[EpisodeTurn]) -> dict[UUID, Document]:
     """What the model saw before each reply, by the turn of the reply; without a reply, by that of the question."""
     space, session = episode.space_id, episode.session_id
     exchanges = await recent_exchanges(app.store, space, session, limit=MOST_EXCHANGES)
@@ -111,7 +111,7 @@ async def _describe_request(
 ) -> Document:
     details = request.details
     recollection = UUID(details["recollection"]) if details.get("recollection") else None
-    whys = await _load_whys(app, space, details.get("recall"))
+    whys = await _load_recall_reasons(app, space, details.get("recall"))
     surfaced = await surfacings_of_recall(app.store, space, recollection) if recollection else []
     outcomes = {str(each.memory_id): each.outcome for each in surfaced}
     return {
@@ -148,7 +148,7 @@ def _note(note: Mapping[str, Any], texts: Mapping[str, str]) -> Document:
     return {"kind": note["kind"], "id": note["id"], "text": text, "is_known": is_memory and note["id"] in texts}
 
 
-async def _load_whys(app: App, space: SpaceId, recall: str | None) -> dict[str, str]:
+async def _load_recall_reasons(app: App, space: SpaceId, recall: str | None) -> dict[str, str]:
     """Why each memory of a recall came; nothing if its record was pruned."""
     if not recall:
         return {}
@@ -171,10 +171,10 @@ OUTCOMES = {
 
 
 @add_page(ROUTES, CONVERSATIONS, "conversations.html")
-async def conversations_page(call: AdminCall) -> dict[str, Any]:
+async def load_conversations_page(call: AdminCall) -> dict[str, Any]:
     asked = call.request.query_params
     state, session = asked.get("state", ""), asked.get("session", "")
-    found = await page_episodes(
+    found = await load_page_of_episodes(
         call.app.memory.deps,
         call.space,
         agent=viewer_of(call),
@@ -194,7 +194,7 @@ async def conversations_page(call: AdminCall) -> dict[str, Any]:
 
 
 @add_page(ROUTES, f"{CONVERSATIONS}/{{id}}", "conversation.html")
-async def conversation_page(call: AdminCall) -> dict[str, Any]:
+async def load_conversation_page(call: AdminCall) -> dict[str, Any]:
     """One conversation, with what the model saw before each reply."""
     await _find(call)
     found = await load_conversation(call.app, call.space, call.id)
@@ -232,10 +232,10 @@ async def submit_outcome(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{CONVERSATIONS}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def submit_forget_conversation(call: AdminCall) -> Response:
-    check_word(await call.form())
+    require_forget_word(await call.form())
     episode = await _find(call)
-    selector = Selector(session=SessionId(episode.session_id), agent=episode.agent_id)
-    done = await build_erasure(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)
+    selector = ErasureSelector(session=SessionId(episode.session_id), agent=episode.agent_id)
+    done = await build_erasure_service(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)
     said = f"Forgotten for good: {len(done.erased)} memories, with the sentences they came from."
     return redirect_to(call, CONVERSATIONS, said=said)
 

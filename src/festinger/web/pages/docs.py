@@ -69,7 +69,7 @@ def _group(name: str) -> str:
 
 
 @cache
-def split_doc(name: str) -> tuple[DocSection, ...]:
+def load_doc_sections(name: str) -> tuple[DocSection, ...]:
     """The sections of a page, with the anchors of their headings."""
     parts: list[tuple[str, int, list[str]]] = []
     is_code = False
@@ -99,7 +99,7 @@ def render_doc(name: str) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     path = list_docs()[name]
     tokens = reader.parse(path.read_text(encoding="utf-8"))
-    anchors = iter(split_doc(name))
+    anchors = iter(load_doc_sections(name))
     open_cell, close_cell = (Token("html_inline", "", 0, content=each) for each in ("<div>", "</div>"))
     labels: list[str] = []
     for at, token in enumerate(tokens):
@@ -137,7 +137,7 @@ def _address(target: str, page: Path) -> str:
 def search_docs(asked: str) -> list[dict[str, str]]:
     """The sections that have all words, or words that begin so: those with them in the title first."""
     words = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in asked.split()[:MOST_WORDS]]
-    sections = [(name, each) for name in list_docs() for each in split_doc(name)]
+    sections = [(name, each) for name in list_docs() for each in load_doc_sections(name)]
     found = [hit for hit in sections if words and all(word.search(f"{hit[1].title}\n{hit[1].text}") for word in words)]
 
     def place(hit: tuple[str, DocSection]) -> tuple[int, bool, int]:
@@ -154,7 +154,7 @@ def _hit(name: str, section: DocSection, word: re.Pattern[str]) -> dict[str, str
     at = max(0, mention.start() - AROUND) if mention else 0
     return {
         "page": name,
-        "title": split_doc(name)[0].title,
+        "title": load_doc_sections(name)[0].title,
         "section": section.title,
         "link": f"{DOCS}/{name}".rstrip("/") + f"#{section.anchor}",
         "excerpt": f"… {text[at : at + 2 * AROUND].strip()} …",
@@ -162,26 +162,28 @@ def _hit(name: str, section: DocSection, word: re.Pattern[str]) -> dict[str, str
 
 
 @add_page(ROUTES, DOCS, "docs.html", AccessScope.OPEN)
-async def docs_page(call: AdminCall) -> dict[str, Any]:
+async def load_docs_page(call: AdminCall) -> dict[str, Any]:
     """The first page of the docs, or what a search found."""
-    return await _load_page("", asked=call.request.query_params.get("q", "").strip()[:200])
+    return await _load_doc_data("", asked=call.request.query_params.get("q", "").strip()[:200])
 
 
 @add_page(ROUTES, f"{DOCS}/{{page:path}}", "docs.html", AccessScope.OPEN)
-async def doc_page(call: AdminCall) -> dict[str, Any]:
-    return await _load_page(call.request.path_params["page"])
+async def load_doc_page(call: AdminCall) -> dict[str, Any]:
+    return await _load_doc_data(call.request.path_params["page"])
 
 
-async def _load_page(name: str, *, asked: str = "") -> dict[str, Any]:
+async def _load_doc_data(name: str, *, asked: str = "") -> dict[str, Any]:
     if name not in list_docs():
         raise NotFound(f"There is no page `{name[:80]}` in the docs.", hint=f"`{DOCS}` lists them.")
-    titles = {each: split_doc(each)[0].title for each in list_docs()}
+    titles = {each: load_doc_sections(each)[0].title for each in list_docs()}
     return {
         "page": name,
         "group": _group(name),
         "title": titles[name],
         "html": await asyncio.to_thread(render_doc, name),
-        "sections": [{"title": each.title, "anchor": each.anchor} for each in split_doc(name) if each.level == 2],
+        "sections": [
+            {"title": each.title, "anchor": each.anchor} for each in load_doc_sections(name) if each.level == 2
+        ],
         "contents": [
             {
                 "group": group,
@@ -196,7 +198,7 @@ async def _load_page(name: str, *, asked: str = "") -> dict[str, Any]:
 
 
 @ROUTES.add("GET", f"{DOCS}/files/{{file:path}}", AccessScope.OPEN)
-async def doc_file(call: AdminCall) -> Response:
+async def serve_doc_file(call: AdminCall) -> Response:
     name = call.request.path_params["file"]
     listed = {path.relative_to(docs_folder()).as_posix(): path for path in docs_folder().rglob("*")}
     if name not in listed or (media := MEDIA.get(PurePosixPath(name).suffix)) is None:

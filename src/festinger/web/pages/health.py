@@ -9,8 +9,8 @@ from typing import Any
 
 from starlette.responses import Response
 
+from festinger.jobs.backpressure import read_backlog
 from festinger.jobs.dead_letters import JobState, drop_job, list_jobs, retry_job
-from festinger.jobs.load import read_backlog
 from festinger.jobs.queue import list_scheduled_jobs
 from festinger.observability.checks import Check, worst_severity
 from festinger.web.auth import AccessScope

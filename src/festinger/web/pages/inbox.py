@@ -26,7 +26,7 @@ from festinger.proposals.sightings.similarity import ON
 from festinger.proposals.verdicts.rules import EDITED
 from festinger.proposals.verdicts.tasks import TaskState
 from festinger.services.reviews import ReviewService, VerdictDetails
-from festinger.web.api.proposals import next_cursor, review_of, submit_proposal
+from festinger.web.api.proposals import build_review_service, next_cursor, submit_proposal
 from festinger.web.auth import AccessScope
 from festinger.web.render import INBOX, add_page, redirect_to, render_page
 from festinger.web.route import AdminCall, RouteTable, parse_time_cursor
@@ -44,7 +44,7 @@ DECIDED = (ProposalState.APPLIED, ProposalState.UNDONE, ProposalState.REJECTED, 
 
 
 @add_page(ROUTES, f"{INBOX}/{{id}}", "proposal.html")
-async def proposal_page(call: AdminCall) -> dict[str, Any]:
+async def load_proposal_page(call: AdminCall) -> dict[str, Any]:
     review = _review(call)
     return {"item": await review.card(await review.find(call.request.path_params["id"])), "ref": _mark(call)}
 
@@ -65,7 +65,7 @@ def _changed(edits: Mapping[str, Any], shown: Mapping[str, Any]) -> dict[str, An
 
 
 @ROUTES.add("POST", f"{INBOX}/bulk", AccessScope.REVIEW, page=True)
-async def submit_bulk(call: AdminCall) -> Response:
+async def submit_bulk_verdict(call: AdminCall) -> Response:
     form = await call.form()
     ids = [read_id(name.removeprefix(PICKED)) for name in form if name.startswith(PICKED)]
     if not ids:
@@ -95,14 +95,14 @@ async def submit_release(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{INBOX}/pairs/{{id}}", AccessScope.REVIEW, page=True)
-async def submit_pair(call: AdminCall) -> Response:
+async def submit_pair_decision(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).decide_pair(call.id, accept=form.get("answer") == "accept")
     return redirect_to(call, INBOX)
 
 
 @ROUTES.add("POST", f"{INBOX}/tasks/{{id}}", AccessScope.REVIEW, page=True)
-async def submit_task(call: AdminCall) -> Response:
+async def submit_close_task(call: AdminCall) -> Response:
     form = await call.form()
     state = TaskState.DONE if form.get("state") == TaskState.DONE else TaskState.DROPPED
     await _review(call).close_task(call.id, state)
@@ -110,7 +110,7 @@ async def submit_task(call: AdminCall) -> Response:
 
 
 @ROUTES.add("POST", f"{INBOX}/lift", AccessScope.REVIEW, page=True)
-async def submit_lift(call: AdminCall) -> Response:
+async def submit_unmute_producer(call: AdminCall) -> Response:
     form = await call.form()
     await _review(call).lift(form.get("producer", ""), form.get("category", ""))
     return redirect_to(call, INBOX)
@@ -143,21 +143,21 @@ def parse_verdict_details(call: AdminCall, form: Mapping[str, str]) -> VerdictDe
         word=form.get("word", ""),
         version=int(version) if version.isascii() and version.isdigit() else None,
         seen=form.get("seen", "").split(),
-        ref=_ref(call, form),
+        ref=_form_idempotency_key(call, form),
     )
 
 
-def _ref(call: AdminCall, form: Mapping[str, str]) -> str:
+def _form_idempotency_key(call: AdminCall, form: Mapping[str, str]) -> str:
     """The idempotency key of a form: the same form twice is one message, with other content another."""
     said = repr((call.request.url.path, sorted(form.items())))
     return f"{form.get('ref', '')} {sha256(said.encode()).hexdigest()[:16]}"
 
 
 @add_page(ROUTES, INBOX, "inbox.html")
-async def inbox_page(call: AdminCall) -> dict[str, Any]:
+async def load_inbox_page(call: AdminCall) -> dict[str, Any]:
     review = _review(call)
     around = await review.overview()
-    cards, more = await _cards(call, review)
+    cards, more = await _load_open_cards(call, review)
     return {
         **around,
         "groups": _groups(cards, is_apart=around["second pass"] != ON),
@@ -166,7 +166,7 @@ async def inbox_page(call: AdminCall) -> dict[str, Any]:
         "put_off": await review.listed(ProposalQuery(standing=InboxStatus.PUT_OFF, limit=LINES)),
         "at_the_gate": await review.listed(ProposalQuery(states=(ProposalState.WAITING,), held=False, limit=LINES)),
         "held": await review.listed(ProposalQuery(states=(ProposalState.WAITING,), held=True, limit=LINES)),
-        "still_seen": (await review.still_seen())[:LINES],
+        "still_seen": (await review.list_still_recurring())[:LINES],
         "pairs": await review.pairs(limit=LINES),
         "tasks": (await review.tasks())[:LINES],
         "decided": await review.listed(ProposalQuery(states=DECIDED, limit=LINES)),
@@ -176,7 +176,7 @@ async def inbox_page(call: AdminCall) -> dict[str, Any]:
     }
 
 
-async def _cards(call: AdminCall, review: ReviewService) -> tuple[list[dict[str, Any]], str | None]:
+async def _load_open_cards(call: AdminCall, review: ReviewService) -> tuple[list[dict[str, Any]], str | None]:
     """The open proposals as full cards, and the cursor of the next page."""
     after = parse_time_cursor(call.request.query_params.get("cursor"))
     listed = await review.listed(ProposalQuery(standing=InboxStatus.OPEN, after=after, limit=CARDS))
@@ -203,7 +203,7 @@ async def _done(call: AdminCall, review: ReviewService) -> dict[str, Any] | None
 
 
 def _review(call: AdminCall) -> ReviewService:
-    return review_of(call, ReviewChannel.CONSOLE)
+    return build_review_service(call, ReviewChannel.CONSOLE)
 
 
 def _mark(call: AdminCall) -> str:

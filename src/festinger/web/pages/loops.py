@@ -38,7 +38,7 @@ WORDS = {
 NAMES = tuple(WORDS)
 
 
-def describe_event(event: Event) -> dict[str, Any]:
+def describe_loop_event(event: Event) -> dict[str, Any]:
     """One step of the loop guard, for people."""
     said = event.payload
     return {
@@ -61,7 +61,9 @@ def looping_sessions(newest_first: Iterable[Event]) -> list[dict[str, Any]]:
     last: dict[str, Event] = {}
     for event in newest_first:
         last.setdefault(str(event.payload["session"]), event)
-    return [describe_event(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)]
+    return [
+        describe_loop_event(event) for event in last.values() if event.name in STILL and event.payload.get("level", 1)
+    ]
 
 
 @ROUTES.add("GET", "/admin/api/loops", AccessScope.READ)
@@ -69,8 +71,8 @@ async def loops_json(call: AdminCall) -> Response:
     """Events of the loop guard, the newest first, and what repeats now."""
     found = await _found(call)
     last = found[-1].seq if found else None
-    items = [describe_event(event) for event in found]
-    return json_response({**build_page(items, limit=parse_limit(call.request), last=last), "live": _now(call)})
+    items = [describe_loop_event(event) for event in found]
+    return json_response({**build_page(items, limit=parse_limit(call.request), last=last), "live": _live_loops(call)})
 
 
 @ROUTES.add("POST", "/admin/api/loops/{session:path}/reset", AccessScope.REVIEW)
@@ -106,19 +108,19 @@ def _reset(call: AdminCall, session: str) -> None:
         raise NotFound(f"No loop of a session `{session[:80]}` is known here.")
 
 
-def _now(call: AdminCall) -> list[dict[str, Any]]:
+def _live_loops(call: AdminCall) -> list[dict[str, Any]]:
     """The loops that the proxy of this process sees, with what repeats."""
     return [asdict(loop) for loop in call.supervisor.loops.live(call.space)]
 
 
 @add_page(ROUTES, LOOPS, "loops.html")
-async def loops_page(call: AdminCall) -> dict[str, Any]:
+async def load_loops_page(call: AdminCall) -> dict[str, Any]:
     found, false_alarms = await _found(call), await _false_alarms(call)
     last = found[-1].seq if len(found) == parse_limit(call.request) else None
     return {
         "live": looping_sessions(found),
-        "now": _now(call),
-        "events": [describe_event(event) | {"false_alarm_by": false_alarms.get(str(event.id))} for event in found],
+        "now": _live_loops(call),
+        "events": [describe_loop_event(event) | {"false_alarm_by": false_alarms.get(str(event.id))} for event in found],
         "false_alarms": len(false_alarms),
         "next": str(last) if last is not None else None,
         "marked": call.request.query_params.get("marked", ""),

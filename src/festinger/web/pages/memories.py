@@ -22,19 +22,19 @@ from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, Spa
 from festinger.judge.model import Relation
 from festinger.memory.changes import find_memory
 from festinger.memory.edit import MemoryEditResult, archive, edit, release, restore, supersede
-from festinger.memory.erasure.selector import Selector
+from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned, build_refused_error
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.model import Action, Kind, Memory, Status
+from festinger.memory.model import Kind, LearnAction, Memory, Status
 from festinger.memory.query import browse_memories, explain_belief, list_owners, load_history, parse_filter
 from festinger.outcomes.surface import surfacings_of_memory
 from festinger.runtime.app import App
-from festinger.runtime.erasure import build_erasure
+from festinger.runtime.erasure import build_erasure_service
 from festinger.services.search import MemoryHit, find_neighbors, search_memories
 from festinger.web.api.memories import find_memory_and_scope
 from festinger.web.auth import AccessScope
-from festinger.web.pages.changes import describe_changes, load_done, load_texts
+from festinger.web.pages.changes import describe_changes, load_just_made_change, load_visible_texts
 from festinger.web.render import add_page, redirect_to
 from festinger.web.route import (
     AdminCall,
@@ -50,7 +50,7 @@ from festinger.web.route import (
 
 async def correct_memory(app: App, space: SpaceId, memory: UUID, text: str, *, by: str) -> MemoryEditResult:
     """Put other words in the place of a memory. Raises `NotFound`, `BadInput`, `Refused`."""
-    old = await _load_live(app, space, memory)
+    old = await _require_live_memory(app, space, memory)
     learned = await _learn(app, old, text, by=by, corrects=old)
     new = learned.memory
     if new is None or new.id == old.id:
@@ -65,14 +65,14 @@ async def correct_memory(app: App, space: SpaceId, memory: UUID, text: str, *, b
     return await supersede(app.memory.deps, space, old.id, new.id, by=by, reason="corrected by a person", cause=cause)
 
 
-async def confirm_memory(app: App, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
+async def confirm_memory_as_person(app: App, space: SpaceId, memory: UUID, *, by: str) -> MemoryEditResult:
     """Let a person vouch for a memory: it is said again. Raises `NotFound`, `Refused`."""
-    old = await _load_live(app, space, memory)
+    old = await _require_live_memory(app, space, memory)
     learned = await _learn(app, old, old.content, by=by)
     return MemoryEditResult(memory=learned.memory or old, change=learned.change)
 
 
-async def _load_live(app: App, space: SpaceId, memory: UUID) -> Memory:
+async def _require_live_memory(app: App, space: SpaceId, memory: UUID) -> Memory:
     async with app.store.transaction() as transaction:
         found = await find_memory(transaction, space, memory)
     if not found.is_live:
@@ -93,7 +93,7 @@ async def _learn(app: App, old: Memory, text: str, *, by: str, corrects: Memory 
         corrects=corrects.id if corrects else None,
     )
     learned = await learn(app.memory.deps, _scope(old, by), request)
-    if learned.action is Action.REFUSED:
+    if learned.action is LearnAction.REFUSED:
         raise build_refused_error(learned)
     return learned
 
@@ -118,11 +118,11 @@ FILTERS = ("kind", "status", "origin", "agent", "since", "until", "tag")
 
 
 @add_page(ROUTES, MEMORIES, "memories.html")
-async def memories_page(call: AdminCall) -> dict[str, Any]:
+async def load_memories_page(call: AdminCall) -> dict[str, Any]:
     """Memories: search, filter, list."""
     asked, agent = call.request.query_params, viewer_of(call)
     cue = asked.get("q", "").strip()[:MAX_CUE]
-    wanted = replace(parse_filter(_with_times(asked)), words=None, everybodys=agent is None)
+    wanted = replace(parse_filter(_add_times_to_days(asked)), words=None, everybodys=agent is None)
     filters = {name: asked.get(name, "") for name in FILTERS}
     shown: dict[str, Any] = {
         "q": cue,
@@ -132,7 +132,7 @@ async def memories_page(call: AdminCall) -> dict[str, Any]:
         "statuses": [*(each.value for each in Status), "all"],
         "origins": [each.value for each in Origin],
         "agents": await list_owners(call.app.memory.deps, call.space) if is_person(call) else [],
-        "done": await load_done(call),
+        "done": await load_just_made_change(call),
         "next": None,
     }
     if cue:
@@ -146,7 +146,7 @@ async def memories_page(call: AdminCall) -> dict[str, Any]:
     return shown | {"items": [{**each.as_json(), "why": "", "weak": False} for each in found]}
 
 
-def _with_times(asked: Mapping[str, str]) -> dict[str, str]:
+def _add_times_to_days(asked: Mapping[str, str]) -> dict[str, str]:
     """The filters; a bare day, as a browser sends it, begins in the morning and ends in the evening."""
     ends = {"since": "T00:00:00Z", "until": "T23:59:59Z"}
     return {
@@ -160,7 +160,7 @@ def _hit(hit: MemoryHit) -> dict[str, Any]:
 
 
 @add_page(ROUTES, f"{MEMORIES}/{{id}}", "memory.html")
-async def memory_page(call: AdminCall) -> dict[str, Any]:
+async def load_memory_page(call: AdminCall) -> dict[str, Any]:
     """One memory: why it is believed, its history, where it was used, what lies near."""
     memory, scope = await find_memory_and_scope(call)
     deps = call.app.memory.deps
@@ -177,14 +177,14 @@ async def memory_page(call: AdminCall) -> dict[str, Any]:
         "injected": [each.as_json() for each in surfaced],
         "near": [_hit(each) for each in near if can_see(call, each.memory)],
         "forget_word": FORGET_WORD,
-        "done": await load_done(call),
+        "done": await load_just_made_change(call),
     }
 
 
 async def _judged(call: AdminCall, judgements: list[dict[str, Any]], memory: str) -> list[dict[str, Any]]:
     """What judges said of this memory and another one, in words."""
     others = [each["new"] if each["old"] == memory else each["old"] for each in judgements]
-    texts = await load_texts(call, others)
+    texts = await load_visible_texts(call, others)
     return [
         each | {"other": other, "text": texts.get(other), "says": RELATIONS[Relation(each["relation"])]}
         for each, other in zip(judgements, others, strict=True)
@@ -200,7 +200,7 @@ async def submit_correct(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/confirm", AccessScope.REVIEW, page=True)
 async def submit_confirm(call: AdminCall) -> Response:
-    return _changed(call, await confirm_memory(call.app, call.space, call.id, by=call.by))
+    return _changed(call, await confirm_memory_as_person(call.app, call.space, call.id, by=call.by))
 
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/archive", AccessScope.REVIEW, page=True)
@@ -220,13 +220,13 @@ async def submit_release(call: AdminCall) -> Response:
 
 @ROUTES.add("POST", f"{MEMORIES}/{{id}}/forget", AccessScope.REVIEW, page=True)
 async def submit_forget(call: AdminCall) -> Response:
-    check_word(await call.form())
-    selector = Selector(ids=(MemoryId(call.id),))
-    done = await build_erasure(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)
+    require_forget_word(await call.form())
+    selector = ErasureSelector(ids=(MemoryId(call.id),))
+    done = await build_erasure_service(call.app).forget(call.space, selector, reason="asked in the console", by=call.by)
     return redirect_to(call, MEMORIES, said=f"Forgotten for good, with what was derived from it: {len(done.erased)}.")
 
 
-def check_word(form: Mapping[str, str]) -> None:
+def require_forget_word(form: Mapping[str, str]) -> None:
     """Refuse to forget without the typed word."""
     if form.get("word", "").strip().lower() != FORGET_WORD:
         raise BadInput(f"Forgetting is for good: write `{FORGET_WORD}` into the field.", hint="Nothing was changed.")

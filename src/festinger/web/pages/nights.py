@@ -19,14 +19,14 @@ SHOWN = 30
 
 
 @add_page(ROUTES, NIGHTS, "nights.html")
-async def nights_page(call: AdminCall) -> dict[str, Any]:
+async def load_nights_page(call: AdminCall) -> dict[str, Any]:
     cursor = call.request.query_params.get("cursor")
     found = await list_nights(call.app, space=call.space, limit=SHOWN, cursor=read_id(cursor) if cursor else None)
     return {"items": [each.as_json() for each in found], "next": str(found[-1].id) if len(found) == SHOWN else None}
 
 
 @add_page(ROUTES, f"{NIGHTS}/{{id}}", "night.html")
-async def night_page(call: AdminCall) -> dict[str, Any]:
+async def load_night_page(call: AdminCall) -> dict[str, Any]:
     """What one night did, in words and item by item."""
     said = call.request.query_params.get("said", "")[:200]
     return {"item": (await get_night(call.app, space=call.space, id=call.id)).as_json(), "said": said}

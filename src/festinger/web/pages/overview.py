@@ -20,7 +20,7 @@ from typing import Any
 
 from festinger import __version__
 from festinger.ids import DEFAULT_AGENT, Scope, SpaceId
-from festinger.memory.query import MemoryFilter, browse_memories, count_daily_kinds
+from festinger.memory.query import MemoryFilter, browse_memories, count_daily_by_kind
 from festinger.observability.checks import Check, CheckSeverity, worst_severity
 from festinger.outcomes.stats import count_daily_outcomes
 from festinger.proposals.gate import InboxStatus
@@ -30,25 +30,25 @@ from festinger.runtime.app import App
 from festinger.services.nights import get_night, list_nights
 from festinger.store.repositories.models import daily_costs
 from festinger.store.repositories.request_log import daily_overhead
-from festinger.web.api.proposals import review_of
+from festinger.web.api.proposals import build_review_service
 from festinger.web.auth import AccessScope
 from festinger.web.pages.conflicts import resolution_status
 from festinger.web.render import INBOX, START, add_page
 from festinger.web.route import AdminCall, RouteTable, viewer_of
 
 
-async def load_trends(app: App, space: SpaceId, *, days: int) -> dict[str, list[dict[str, Any]]]:
+async def load_daily_counts(app: App, space: SpaceId, *, days: int) -> dict[str, list[dict[str, Any]]]:
     """Return the numbers of each day, today included; days without any are missing."""
-    since = day_start(app) - timedelta(days=days - 1)
+    since = start_of_today(app) - timedelta(days=days - 1)
     return {
-        "memories": await count_daily_kinds(app.memory.deps, space, since),
+        "memories": await count_daily_by_kind(app.memory.deps, space, since),
         "outcomes": await count_daily_outcomes(app.outcomes.deps, space, since),
         "overhead": await daily_overhead(app.store, space, since),
         "costs": await daily_costs(app.store, space, since),
     }
 
 
-def day_start(app: App) -> datetime:
+def start_of_today(app: App) -> datetime:
     """When today began, in UTC."""
     return datetime.combine(app.tools.clock().astimezone(UTC).date(), time(), UTC)
 
@@ -90,7 +90,7 @@ class Chart:
     lines: Sequence[ChartLine] = ()
 
 
-def draw_chart(
+def lay_out_chart(
     id_: str, title: str, unit: str, rows: Rows, *, names: Sequence[str], last: date, days: int, stacked: bool = True
 ) -> Chart | None:
     """Draw rows of a day and a number for each name; nothing if there is no number above zero."""
@@ -105,7 +105,7 @@ def draw_chart(
     highest = max(tops, default=0) or 1
     step, scale = (WIDTH - LEFT) / days, (HEIGHT - TOP - BOTTOM) / highest
     places = {day: LEFT + at * step for at, day in enumerate(shown)}
-    bars = [bar for day, values in table for bar in _stack(day, values, names, places[day], step, scale)]
+    bars = [bar for day, values in table for bar in _stack_bars(day, values, names, places[day], step, scale)]
     lines = [_line([(places[day], values[at]) for day, values in table], at, step, scale) for at in range(len(names))]
     return Chart(
         id=id_,
@@ -130,7 +130,7 @@ def pivot_rows(rows: Rows) -> tuple[list[dict[str, Any]], list[str]]:
     return list(days.values()), sorted(totals, key=lambda name: (-totals[name], name))
 
 
-def _stack(
+def _stack_bars(
     day: date, values: Sequence[float | None], names: Sequence[str], x: float, step: float, scale: float
 ) -> list[ChartBar]:
     tops = accumulate(value or 0 for value in values)
@@ -194,7 +194,7 @@ def client_instructions(base: str) -> list[dict[str, str]]:
 
 
 @add_page(ROUTES, START, "overview.html", AccessScope.OPEN)
-async def overview_page(call: AdminCall) -> dict[str, Any]:
+async def load_overview_page(call: AdminCall) -> dict[str, Any]:
     """What needs a person, what was learned today, and how things are; without a login, how to begin."""
     settings = call.supervisor.settings.now
     checks = await call.supervisor.recent_checks()
@@ -206,7 +206,11 @@ async def overview_page(call: AdminCall) -> dict[str, Any]:
         "clients": client_instructions(f"{call.request.url.scheme}://{call.request.url.netloc}"),
         "health": {"worst": worst_severity(checks).value, "says": health_sentence(checks)},
         "world": await resolution_status(call) if call.supervisor.is_open() else None,
-        **(await _load_known(call) if is_known else {"waiting": None, "learned": None, "night": None, "charts": []}),
+        **(
+            await _load_overview_details(call)
+            if is_known
+            else {"waiting": None, "learned": None, "night": None, "charts": []}
+        ),
     }
 
 
@@ -220,8 +224,8 @@ def health_sentence(checks: Sequence[Check]) -> str:
     return f"All {len(checks)} checks are fine."
 
 
-async def _load_known(call: AdminCall) -> dict[str, Any]:
-    review = review_of(call, ReviewChannel.CONSOLE)
+async def _load_overview_details(call: AdminCall) -> dict[str, Any]:
+    review = build_review_service(call, ReviewChannel.CONSOLE)
     around = await review.overview(limit=MOST_WAITING)
     proposals = await review.listed(ProposalQuery(standing=InboxStatus.OPEN, limit=MOST_WAITING))
     groups = [each for each in around["elsewhere"] if each["count"]]
@@ -230,7 +234,7 @@ async def _load_known(call: AdminCall) -> dict[str, Any]:
             {"title": each["what"], "link": f"{INBOX}/{each['id']}", "why": each["category"]} for each in proposals
         ]
         groups.insert(0, {"kind": "proposals", "count": around["open"], "items": items})
-    agent, today = viewer_of(call), day_start(call.app)
+    agent, today = viewer_of(call), start_of_today(call.app)
     scope = Scope(space=call.space, agent=agent or DEFAULT_AGENT)
     wanted = MemoryFilter(since=today, everybodys=agent is None)
     learned = await browse_memories(call.app.memory.deps, scope, wanted, limit=MOST_LEARNED)
@@ -252,11 +256,11 @@ async def _load_last_night(call: AdminCall) -> dict[str, Any] | None:
 async def _load_charts(call: AdminCall) -> list[Chart | dict[str, str]]:
     """The four charts; for one that has no numbers, what it would show."""
     days = call.supervisor.settings.now.console.chart_days
-    found, last = await load_trends(call.app, call.space, days=days), day_start(call.app).date()
+    found, last = await load_daily_counts(call.app, call.space, days=days), start_of_today(call.app).date()
     charts: list[Chart | dict[str, str]] = []
     for name, title, unit in CHARTS:
         is_overhead = name == "overhead"
         rows, names = (found[name], ["p50", "p95"]) if is_overhead else pivot_rows(found[name])
-        drawn = draw_chart(name, title, unit, rows, names=names, last=last, days=days, stacked=not is_overhead)
+        drawn = lay_out_chart(name, title, unit, rows, names=names, last=last, days=days, stacked=not is_overhead)
         charts.append(drawn or {"id": name, "title": title})
     return charts

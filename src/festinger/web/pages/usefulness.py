@@ -6,9 +6,9 @@ in vain. `/admin/outcomes.json` has the same data.
 
 from typing import Any
 
-from festinger.memory.query import count_weights
+from festinger.memory.query import count_memories_by_weight
 from festinger.outcomes.stats import GROUPS, SPANS, outcome_stats, top_memories
-from festinger.web.pages.changes import load_texts
+from festinger.web.pages.changes import load_visible_texts
 from festinger.web.render import add_page
 from festinger.web.route import AdminCall, RouteTable
 
@@ -22,15 +22,15 @@ LISTS = {
 
 
 @add_page(ROUTES, "/admin/outcomes", "outcomes.html")
-async def usefulness_page(call: AdminCall) -> dict[str, Any]:
+async def load_usefulness_page(call: AdminCall) -> dict[str, Any]:
     deps = call.app.outcomes.deps
     found = await outcome_stats(deps, call.space)
     named = await top_memories(deps, call.space)
-    texts = await load_texts(call, [each["memory"] for those in named.values() for each in those])
+    texts = await load_visible_texts(call, [each["memory"] for those in named.values() for each in those])
     return {
         "spans": [{"span": SHOWN[name], **found[name]} for name in SPANS],
         "groups": list(GROUPS),
-        "weights": await count_weights(call.app.memory.deps, call.space),
+        "weights": await count_memories_by_weight(call.app.memory.deps, call.space),
         "pending": found["pending"],
         "unreadable": found["unreadable"],
         "lists": [

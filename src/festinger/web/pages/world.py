@@ -11,9 +11,15 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput, NoSuchConcept
 from festinger.ids import read_id
-from festinger.text.tokens import join_tokens
+from festinger.text.tokens import to_single_token
 from festinger.web.api.quarantine import UNDECIDED, quarantine_items
-from festinger.web.api.world import DEEPEST, drawing_terms, find_neighbourhood, parse_depth, wanted_json
+from festinger.web.api.world import (
+    DEEPEST,
+    graph_drawing_options,
+    load_requested_neighborhood,
+    parse_depth,
+    unexplained_word_json,
+)
 from festinger.web.auth import AccessScope
 from festinger.web.graph import lay_out_graph
 from festinger.web.render import add_page, redirect_to
@@ -23,7 +29,7 @@ from festinger.world.explain import list_unexplained_names
 from festinger.world.learn import iknowthat
 from festinger.world.model import StatementEffect
 from festinger.world.quarantine import find_quarantine_entry, load_quarantine
-from festinger.world.query import Neighborhood, browse_edges
+from festinger.world.query import Neighborhood, page_edges
 
 ROUTES = RouteTable()
 WORLD = "/admin/world"
@@ -34,12 +40,12 @@ MAX_ASKED = 200
 
 
 @add_page(ROUTES, WORLD, "world.html")
-async def world_page(call: AdminCall) -> dict[str, Any]:
+async def load_world_page(call: AdminCall) -> dict[str, Any]:
     """A look around in the world: around a word, or around the one that was met last."""
     deps = call.app.world.deps
-    edges = await browse_edges(deps, call.space, before=parse_cursor(call.request), limit=SHOWN)
+    edges = await page_edges(deps, call.space, before=parse_cursor(call.request), limit=SHOWN)
     asked = call.request.query_params.get("concept", "").strip()[:MAX_ASKED]
-    found, problem, nearest = await _looked_up(call, asked or (edges[0]["concept"] if edges else ""))
+    found, problem, nearest = await _find_neighborhood_or_error(call, asked or (edges[0]["concept"] if edges else ""))
     return {
         "asked": asked,
         "depth": parse_depth(call),
@@ -47,13 +53,13 @@ async def world_page(call: AdminCall) -> dict[str, Any]:
         "problem": problem,
         "nearest": nearest,
         "found": asdict(found) if found else None,
-        "picture": asdict(lay_out_graph(found, **drawing_terms(call))) if found else None,
+        "picture": asdict(lay_out_graph(found, **graph_drawing_options(call))) if found else None,
         "edges": edges,
         "next": str(edges[-1]["id"]) if len(edges) == SHOWN else None,
         "quarantine": await _quarantine(call),
-        "decided": await _decided(call),
+        "decided": await _load_decided_entry(call),
         **{name: call.request.query_params.get(name, "")[:MAX_ASKED] for name in ("added", "stated", "taken_back")},
-        "wanted": [wanted_json(row) for row in await list_unexplained_names(deps, call.space, limit=SHOWN)],
+        "wanted": [unexplained_word_json(row) for row in await list_unexplained_names(deps, call.space, limit=SHOWN)],
     }
 
 
@@ -79,12 +85,12 @@ async def submit_undo_fact(call: AdminCall) -> Response:
     return redirect_to(call, WORLD, taken_back="yes")
 
 
-async def _looked_up(call: AdminCall, asked: str) -> tuple[Neighborhood | None, str, list[str]]:
+async def _find_neighborhood_or_error(call: AdminCall, asked: str) -> tuple[Neighborhood | None, str, list[str]]:
     """The neighborhood of the word that was asked for; or why there is none, and the nearest spellings."""
     if not asked:
         return None, "", []
     try:
-        return await find_neighbourhood(call, join_tokens(asked)), "", []
+        return await load_requested_neighborhood(call, to_single_token(asked)), "", []
     except NoSuchConcept as error:
         return None, error.message, list(error.details.get("nearest", []))
 
@@ -94,7 +100,7 @@ async def _quarantine(call: AdminCall) -> list[dict[str, Any]]:
     return await quarantine_items(call, held)
 
 
-async def _decided(call: AdminCall) -> dict[str, Any] | None:
+async def _load_decided_entry(call: AdminCall) -> dict[str, Any] | None:
     """The quarantine entry that was just admitted or rejected on this page."""
     decided = call.request.query_params.get("decided")
     if not decided:

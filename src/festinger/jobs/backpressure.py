@@ -17,7 +17,7 @@ from festinger.clock import Stopwatch
 from festinger.jobs.model import Queue
 from festinger.observability.metrics import JOBS_WAITING
 from festinger.store.pool import Store
-from festinger.store.queries import queries_of
+from festinger.store.queries import load_queries
 
 QUIET_SECONDS = 0.02
 """Longer than the gap between two requests of a client that does not pause."""
@@ -57,7 +57,7 @@ class IdleGate:
         return QUIET_SECONDS if self._serving else self._served + QUIET_SECONDS - self._stopwatch()
 
 
-Q = queries_of("festinger.jobs")
+Q = load_queries("festinger.jobs")
 
 PATIENCE = timedelta(minutes=10)
 """How long the oldest learn job may wait."""

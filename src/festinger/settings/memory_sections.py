@@ -73,7 +73,7 @@ class WorldSettings(SettingsSection):
 
     @field_validator("recollection_recency_applies_to")
     @classmethod
-    def _known_sources(cls, sources: tuple[str, ...]) -> tuple[str, ...]:
+    def _validate_sources(cls, sources: tuple[str, ...]) -> tuple[str, ...]:
         if unknown := set(sources) - {"cloud_llm", "inferred", "festinger", "gutask", "all"}:
             raise ValueError(f"must not name {', '.join(sorted(unknown))}")
         return sources
@@ -94,7 +94,7 @@ def _agent_levels(given: tuple[str, ...]) -> tuple[str, ...]:
     return given
 
 
-def _trusts(given: tuple[str, ...]) -> tuple[str, ...]:
+def _validate_trust_lines(given: tuple[str, ...]) -> tuple[str, ...]:
     read = [line.split() for line in given]
     if [words[0] for words in read if len(words) == 2] != list(TRUST_ORDER) or len(read) != len(TRUST_ORDER):
         raise ValueError(f"must be {TRUST_WORDS}")
@@ -105,7 +105,7 @@ def _trusts(given: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class MemorySettings(SettingsSection):
-    trust: Annotated[tuple[str, ...], AfterValidator(_trusts)] = setting_field(
+    trust: Annotated[tuple[str, ...], AfterValidator(_validate_trust_lines)] = setting_field(
         ("person 1.0", "system 0.9", "model 0.6", "tool 0.5", "document 0.4"),
         "How far each origin is trusted; nobody may be trusted more than those before.",
         per_space=True,

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from festinger.jobs import load
-from festinger.jobs.load import LONGEST_SECONDS, QUIET_SECONDS, IdleGate
+from festinger.jobs import backpressure
+from festinger.jobs.backpressure import LONGEST_SECONDS, QUIET_SECONDS, IdleGate
 
 
 class Time:
@@ -15,7 +15,7 @@ class Time:
         self.now = 100.0
         self.requests_left = 0
         self.courtesy = IdleGate(lambda: self.now)
-        monkeypatch.setattr(load, "asyncio", self)
+        monkeypatch.setattr(backpressure, "asyncio", self)
 
     async def sleep(self, seconds: float) -> None:
         self.now += seconds

@@ -10,8 +10,8 @@ from festinger.errors import BadFact, NotFound, RootSlot, SelfParent, StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store, Transaction
 from festinger.store.queries import Query
+from festinger.world.edge_statements import apply_statement
 from festinger.world.model import EdgeSource, StatementEffect
-from festinger.world.state import apply_statement
 from festinger.world.write import SEED_DIMENSIONS, bootstrap_dimensions, list_dimensions
 
 

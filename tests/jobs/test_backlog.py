@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.jobs.deps import make_jobs, run_sql
 
-from festinger.jobs.load import JobBacklog, read_backlog, update_queue_gauges
+from festinger.jobs.backpressure import JobBacklog, read_backlog, update_queue_gauges
 from festinger.jobs.model import JobRun, Queue
 from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store

@@ -14,9 +14,9 @@ from festinger.errors import BadFact, RootSlot, SelfParent
 from festinger.ids import Origin, SpaceId
 from festinger.records import field_values
 from festinger.text.words import FUNCTION_WORDS
-from festinger.world.conflicts import open_conflict, rebase_conflicts
+from festinger.world.conflicts import open_conflict, recheck_slot_conflicts
 from festinger.world.model import (
-    Collision,
+    CollisionType,
     EdgeSource,
     SoasRow,
     StatementEffect,
@@ -26,7 +26,7 @@ from festinger.world.model import (
     collision_type,
     confidence_after_corroboration,
     is_replaceable,
-    is_same_name,
+    is_spelling_variant,
     trust_rank,
 )
 from festinger.world.write import (
@@ -35,7 +35,7 @@ from festinger.world.write import (
     WorldChange,
     WorldChangeKind,
     ensure_concepts,
-    ensure_dimensions,
+    ensure_dimension_roots,
     open_change,
     resolve_statement,
 )
@@ -68,10 +68,10 @@ def check_statement(statement: WorldStatement) -> None:
 async def apply_statement(deps: WorldDeps, space: SpaceId, statement: WorldStatement) -> StatementResult:
     check_statement(statement)
     async with open_change(deps, space, by=statement.origin.value, cause=statement.cause) as change:
-        return await apply_statement_in(change, statement)
+        return await apply_statement_in_change(change, statement)
 
 
-async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> StatementResult:
+async def apply_statement_in_change(change: WorldChange, statement: WorldStatement) -> StatementResult:
     check_statement(statement)
     rows, new_tokens = await ensure_concepts(change, (statement.concept, statement.parent, statement.dimension))
     placed = resolve_statement(statement, rows)
@@ -79,7 +79,7 @@ async def apply_statement_in(change: WorldChange, statement: WorldStatement) -> 
         raise SelfParent(f"`{statement.concept}` and `{statement.parent}` are names of one concept.")
     if placed.concept.id == placed.dim.id:
         raise RootSlot(f"`{statement.concept}` and `{statement.dimension}` are names of one concept.")
-    await ensure_dimensions(change, [placed.dim])
+    await ensure_dimension_roots(change, [placed.dim])
     return replace(await _settle(change, placed), new_tokens=new_tokens)
 
 
@@ -90,7 +90,7 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
     if existing.parent_id == placed.parent.id:
         return await _corroborate(change, placed, existing)
     standing = await change.one("rows_of_concepts", concepts=[existing.parent_id])
-    if is_same_name(standing["token"], placed.statement.parent):
+    if is_spelling_variant(standing["token"], placed.statement.parent):
         await add_alias(change, placed.statement.parent, existing.parent_id)
         return await _corroborate(change, placed, existing)
     if is_replaceable(
@@ -101,29 +101,29 @@ async def _settle(change: WorldChange, placed: ResolvedStatement) -> StatementRe
     ):
         return await _replace(change, placed, existing)
     kind = collision_type(existing_is_isa=existing.is_isa, incoming_is_isa=placed.statement.is_isa)
-    return await _dispute(change, placed, existing=existing, kind=kind)
+    return await _record_and_open_conflict(change, placed, existing=existing, kind=kind)
 
 
 async def _add(change: WorldChange, placed: ResolvedStatement) -> StatementResult:
     if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
-        return await _dispute(change, placed, existing=None, kind=Collision.CYCLE)
-    edge = _edge(change, placed)
+        return await _record_and_open_conflict(change, placed, existing=None, kind=CollisionType.CYCLE)
+    edge = _build_edge(change, placed)
     if not await change.put(edge, reason="stated"):
         # Only a writer that bypasses our lock can have come first; its edge counts like any other.
         return await _settle(change, placed)
     await record_cause(change, placed)
-    await confirm_concept(change, placed.concept, placed.statement)
+    await confirm_concept_unless_common(change, placed.concept, placed.statement)
     await emit_edge_event(change, "edge_added", edge)
-    await rebase_conflicts(change, placed.concept.id, placed.dim.id)
+    await recheck_slot_conflicts(change, placed.concept.id, placed.dim.id)
     return StatementResult(did=StatementEffect.ADDED, edge=edge._replace(version=change.version))
 
 
 async def _corroborate(change: WorldChange, placed: ResolvedStatement, existing: UrdEdge) -> StatementResult:
-    is_new = await record_cause(change, placed, parent=existing.parent_id) and is_evidence(placed.statement)
+    is_new = await record_cause(change, placed, parent=existing.parent_id) and is_independent_evidence(placed.statement)
     moved = corroborate_edge(existing, placed.statement, is_new=is_new)
-    edge = await change.revalue(moved._replace(last_confirmed=change.now))
+    edge = await change.update_edge_values(moved._replace(last_confirmed=change.now))
     if is_new or moved != existing:
-        await confirm_concept(change, placed.concept, placed.statement)
+        await confirm_concept_unless_common(change, placed.concept, placed.statement)
         await emit_edge_event(change, "edge_corroborated", edge)
     return StatementResult(did=StatementEffect.CORROBORATED, edge=edge)
 
@@ -143,7 +143,7 @@ class CorroboratingStatement(Protocol):
     def is_of_person(self) -> bool: ...
 
 
-def is_evidence(statement: CorroboratingStatement) -> bool:
+def is_independent_evidence(statement: CorroboratingStatement) -> bool:
     """Whether a repetition supports an edge. A model may merely repeat a note in its prompt."""
     return statement.origin is not Origin.MODEL
 
@@ -153,7 +153,7 @@ def corroborate_edge(edge: UrdEdge, statement: CorroboratingStatement, *, is_new
     something only if a person now states it on purpose, which is certain but no further evidence."""
     is_persons = statement.is_of_person
     deliberate = statement.is_deliberate and is_persons
-    if not (is_new or deliberate) or not is_evidence(statement):
+    if not (is_new or deliberate) or not is_independent_evidence(statement):
         return edge
     moved = confidence_after_corroboration(edge.confidence, evidence=edge.evidence_count, origin=statement.origin)
     return edge._replace(
@@ -168,12 +168,12 @@ def corroborate_edge(edge: UrdEdge, statement: CorroboratingStatement, *, is_new
 
 async def _replace(change: WorldChange, placed: ResolvedStatement, existing: UrdEdge) -> StatementResult:
     if await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
-        return await _dispute(change, placed, existing=existing, kind=Collision.CYCLE)
-    edge = _edge(change, placed)
+        return await _record_and_open_conflict(change, placed, existing=existing, kind=CollisionType.CYCLE)
+    edge = _build_edge(change, placed)
     await change.take(existing, reason="weak", op=EdgeOp.REPLACE)
     await change.put(edge, reason="weak")
     await record_cause(change, placed)
-    await confirm_concept(change, placed.concept, placed.statement)
+    await confirm_concept_unless_common(change, placed.concept, placed.statement)
     await change.tell(
         "edge_replaced",
         f"concept:{edge.id}",
@@ -182,12 +182,12 @@ async def _replace(change: WorldChange, placed: ResolvedStatement, existing: Urd
         reason="weak",
         conflict=None,
     )
-    await rebase_conflicts(change, placed.concept.id, placed.dim.id)
+    await recheck_slot_conflicts(change, placed.concept.id, placed.dim.id)
     return StatementResult(did=StatementEffect.REPLACED, edge=edge._replace(version=change.version))
 
 
-async def _dispute(
-    change: WorldChange, placed: ResolvedStatement, *, existing: UrdEdge | None, kind: Collision
+async def _record_and_open_conflict(
+    change: WorldChange, placed: ResolvedStatement, *, existing: UrdEdge | None, kind: CollisionType
 ) -> StatementResult:
     await record_cause(change, placed)
     opened = await open_conflict(change, placed, existing=existing, kind=kind)
@@ -196,7 +196,7 @@ async def _dispute(
     return StatementResult(did=did, edge=existing, conflict=opened.id)
 
 
-def _edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
+def _build_edge(change: WorldChange, placed: ResolvedStatement) -> UrdEdge:
     statement = placed.statement
     return UrdEdge(
         id=placed.concept.id,
@@ -229,21 +229,21 @@ async def record_cause(change: WorldChange, placed: ResolvedStatement, *, parent
     return bool(row["is_new"])
 
 
-async def confirm_concept(change: WorldChange, concept: SoasRow, statement: WorldStatement) -> None:
+async def confirm_concept_unless_common(change: WorldChange, concept: SoasRow, statement: WorldStatement) -> None:
     """Let a concept surface because something is known of it; a common word only as a name or on purpose."""
     is_common = change.deps.is_common(concept.token, change.terms.common_word_zipf)
-    if not is_common or is_naming(statement, floor=change.terms.recollection_confidence_floor):
-        await mark_novel(change, concept)
+    if not is_common or can_surface_common_word(statement, floor=change.terms.recollection_confidence_floor):
+        await mark_concept_confirmed(change, concept)
 
 
-def is_naming(statement: CorroboratingStatement, *, floor: float) -> bool:
+def can_surface_common_word(statement: CorroboratingStatement, *, floor: float) -> bool:
     """Whether a statement lets even a common word surface: it was deliberate, or a person used the word as a
     name, without which the cue would have stayed below the floor."""
     is_own_cue = statement.is_of_person and statement.source is EdgeSource.INFERRED
     return statement.is_deliberate or (is_own_cue and statement.confidence >= floor)
 
 
-async def mark_novel(change: WorldChange, concept: SoasRow) -> None:
+async def mark_concept_confirmed(change: WorldChange, concept: SoasRow) -> None:
     if await change.maybe("confirm_concept", concept=concept.id):
         change.log(WorldChangeKind.CONCEPT, concept.id)
         await change.tell(
