@@ -30,6 +30,7 @@ from benchmarks.speed import GROWTH, SPEED
 from benchmarks.statement_pairs import STATEMENT_PAIRS
 from benchmarks.suite import Suite
 from benchmarks.supersession import SUPERSEDE
+from benchmarks.talks import TALKS
 from benchmarks.using import USE
 from benchmarks.walks import WALKS
 from benchmarks.world import WORLD
@@ -39,6 +40,7 @@ SUITES = {
     suite.name: suite
     for suite in (
         SAID,
+        TALKS,
         RECALL,
         ABSTAIN,
         ABLATION,

@@ -131,7 +131,7 @@ async def measure(bench: Bench) -> SuiteResult:
         items = items[:: max(1, len(items) // SMOKE_ITEMS)]
     scores = Scores()
     with_model = os.environ.get("SAID_MODEL") == "1"
-    async with _served(bench, readable=items if with_model else ()) as (http, url, recorder):
+    async with serve_new_user(bench, readable=items if with_model else ()) as (http, url, recorder):
         for number, group in enumerate(groups(items)):
             space = f"said-{number}"
             async with http.post(f"{url}/admin/api/spaces", json={"name": space}) as made:
@@ -158,14 +158,16 @@ async def _measure_item(chat: Chat, said: Sequence[Mapping[str, Any]], scores: S
         await _until_read(chat.recorder, read_before + sum(isinstance(turn, str) for turn in item["turns"]))
     if "question" not in item:
         await asyncio.sleep(LISTED_AFTER_S)
-        kept = [each["content"] for each in await _memories(chat, listing) if each.get("session_id") in sessions]
+        kept = [
+            each["content"] for each in await list_active_memories(chat, listing) if each.get("session_id") in sessions
+        ]
         wrong = [text for text in kept if states_flatly(text, item)]
         scores.wrong.append(counted(item["id"], bool(wrong), told=_told(turns=item["turns"], kept=kept)))
         return
     headers = await chat.say([], item["question"])
     notes = chat.recorder.notes
     await asyncio.sleep(LISTED_AFTER_S)
-    kept = [each["content"] for each in await _memories(chat, listing)]
+    kept = [each["content"] for each in await list_active_memories(chat, listing)]
     told = _told(turns=item["turns"], question=item["question"], notes=notes, kept=kept)
     scores.stored.append(counted(item["id"], holds(" ".join(kept), item["needs"]), told=told))
     scores.injected.append(counted(item["id"], holds(" ".join(notes), item["needs"]), told=told))
@@ -245,7 +247,7 @@ def is_about(note: str, item: Mapping[str, Any]) -> bool:
     return any(fact and len(words & fact) >= COVERED * min(len(fact), len(words)) for fact in facts)
 
 
-async def _memories(chat: Chat, listing: str) -> list[dict[str, Any]]:
+async def list_active_memories(chat: Chat, listing: str) -> list[dict[str, Any]]:
     async with chat.http.get(listing) as answer:
         answer.raise_for_status()
         found: list[dict[str, Any]] = (await answer.json())["items"]
@@ -253,7 +255,7 @@ async def _memories(chat: Chat, listing: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def _served(
+async def serve_new_user(
     bench: Bench, *, readable: Sequence[Mapping[str, Any]]
 ) -> AsyncIterator[tuple[aiohttp.ClientSession, str, Recorder]]:
     """The server as a new user starts it, with a stub behind it and a client in front."""

@@ -75,7 +75,7 @@ async def test_each_function_and_class_counts_once_and_a_comprehension_not_at_al
     walk = await noted(sample.outer, sample.outer)
 
     assert {name for _, name in walk.functions} == {"outer", "Point.__init__", "Point.doubled", "double"}
-    assert walk.classes == {sample.ThresholdQuality}
+    assert walk.classes == {sample.Point}
     assert walk.modules == {sample.__name__}
     assert walk.depth == 3
 

@@ -73,7 +73,7 @@ async def test_a_key_that_is_revoked_while_it_is_read_does_not_stay_on_the_ring(
             return key
 
         with monkeypatch.context() as patched:
-            patched.setattr(auth, "find_key", read_and_revoked)
+            patched.setattr(auth, "find_api_key", read_and_revoked)
             await ring.find(secret)
         await withdraw_key(app, key, by="me")
 
@@ -93,7 +93,7 @@ async def test_a_flood_of_unknown_keys_takes_a_few_connections_and_no_memory(
         running -= 1
         return None
 
-    monkeypatch.setattr(auth, "find_key", slow)
+    monkeypatch.setattr(auth, "find_api_key", slow)
     async with opened(database_url, tmp_path) as app:
         found = await asyncio.gather(*(app.keyring.find(f"fst_{n:043}") for n in range(500)))
 

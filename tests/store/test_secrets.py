@@ -144,7 +144,7 @@ async def test_killed_between_two_secrets_the_database_has_the_old_ones_whole(
 SCRIPT = """
 import asyncio, os, signal, sys
 from pathlib import Path
-from festinger.settings.master_key import read_key, system_entropy
+from festinger.settings.master_key import read_key_file, system_entropy
 from festinger.settings.tree import StoreSettings
 from festinger.store import secrets as rotation
 from festinger.store.pool import open_store
@@ -155,7 +155,7 @@ def die(*_):
 async def main():
     async with open_store(sys.argv[1], StoreSettings(), door="test") as store:
         setattr(rotation, sys.argv[3], die)
-        await rotation.rotate_master_key(store, read_key(Path(sys.argv[2])), entropy=system_entropy)
+        await rotation.rotate_master_key(store, read_key_file(Path(sys.argv[2])), entropy=system_entropy)
 
 asyncio.run(main())
 """

@@ -162,7 +162,7 @@ async def test_news_in_other_words_replaces_what_it_makes_outdated(database_url:
 
 @pytest.mark.requirement("J-03")
 async def test_words_that_say_little_alone_are_kept_where_they_are_news(database_url: str, tmp_path: Path):
-    news = "hooray, no more chapel! Which songs are easy for a choir?"
+    news = "yay, chapel days are over. Which songs are easy for a choir?"
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
         await chat(at, news)
         await at.server.learner.settled(MAIN_SPACE, DEFAULT_AGENT)
@@ -173,7 +173,7 @@ async def test_words_that_say_little_alone_are_kept_where_they_are_news(database
         kept = await active(at)
 
     assert alone == []
-    assert kept == ["Hooray, no more chapel"]
+    assert kept == ["Yay, chapel days are over"]
 
 
 async def test_what_a_person_asks_to_be_remembered_is_stored_before_the_answer_begins(

@@ -69,7 +69,7 @@ ASKED: Mapping[str, Mapping[str, Any]] = {
     "store.daily_overhead": {"since": NOW - timedelta(days=1)},
     "store.daily_costs": {"since": NOW - timedelta(days=1)},
     "world.browse_edges": {"before": None},
-    "memory.brief_of_newest": {"agent": "a1", "newest": MOST_READ},
+    "memory.brief_of_newest": {"agent": "a1", "newest": MOST_READ, "others": MOST_READ},
     "agent.cycles": {"agent": "a1", "before": None},
     "agent.open_goals": {"agent": "a1"},
     "agent.settled_goals": {"agent": "a1"},

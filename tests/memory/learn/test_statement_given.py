@@ -67,7 +67,7 @@ def test_claims_are_compared_with_each_other_and_the_rest_with_their_own():
 
 
 def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
-    label = "RecollectedNotes"
+    label = "Notes"
     text = "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\nBen\u200b logs in with password=tr0ub4dor-and-3"
 
     clean = clean_input_text(text, lambda given: strip_blocks(given, BlockMarker(label=label)))

@@ -255,7 +255,7 @@ async def test_a_detector_that_breaks_lets_the_reply_through(monkeypatch: pytest
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("festinger.proxy.loops.stream.StreamDetector.feed", broken)
+    monkeypatch.setattr("festinger.proxy.loops.stream.RepetitionDetector.feed", broken)
     async with watching(Model(says=ENDLESS[:200])) as at, ollama.AsyncClient(host=at.door.url) as client:
         parts = [part async for part in await client.chat(model="m", messages=ASKED, stream=True)]
 

@@ -141,15 +141,15 @@ def test_after_compaction_the_latest_reply_tells():
     retold = chat(system("Be brief."), user("Summary of what was: …"), assistant(LONG), user("go on"))
 
     assert recognised(retold, one) == SessionMatch(how=SessionMatchKind.REPLY, session=SessionId("one"))
-    assert recognised(chat(user("EpisodeSummary"), assistant("short"), user("go on")), one).how is SessionMatchKind.NEW
+    assert recognised(chat(user("Summary"), assistant("short"), user("go on")), one).how is SessionMatchKind.NEW
 
 
 @pytest.mark.requirement("P-23")
 def test_after_compaction_two_recent_steps_tell_and_one_does_not():
     one = session("one", *START, assistant("a"), tool("42"), assistant("c"), user("d"))
 
-    assert recognised(chat(user("EpisodeSummary"), tool("42"), assistant("c"), user("e")), one).session == "one"
-    assert recognised(chat(user("EpisodeSummary"), assistant("c"), user("e")), one).how is SessionMatchKind.NEW
+    assert recognised(chat(user("Summary"), tool("42"), assistant("c"), user("e")), one).session == "one"
+    assert recognised(chat(user("Summary"), assistant("c"), user("e")), one).how is SessionMatchKind.NEW
 
 
 @pytest.mark.requirement("P-23")

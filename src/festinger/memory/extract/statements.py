@@ -27,7 +27,7 @@ SURE = 0.9
 LASTING = 0.25
 """The same for a rule that says of itself that it lasts (`answer in Dutch from now on`)."""
 NEWS = 0.08
-"""The same for what replaces something known: `no more chapel` says little alone, and much to a choir that sings there."""
+"""The same for what replaces something known: `chapel days are over` says little alone, and much to a choir that sings there."""
 HOPELESS = -4.0
 """Logit by form alone below which no clause is kept: the least of those kept among the labeled messages is -2.8, and
 the encoder would have to be surer than it is of four in five."""
