@@ -301,13 +301,13 @@ async def browse_memories(
 
 
 MOST_OWNERS = 50
-NEWEST = 5_000
+MOST_WEIGHED = 5_000
 """Memories that a histogram counts."""
 
 
 async def count_memories_by_weight(deps: MemoryDeps, space: SpaceId) -> list[int]:
     """Count the newest active memories by weight, in ten steps from 0 to 1."""
-    return [row["memories"] for row in await deps.store.all(Q["weight_histogram"], space=space, newest=NEWEST)]
+    return [row["memories"] for row in await deps.store.all(Q["weight_histogram"], space=space, newest=MOST_WEIGHED)]
 
 
 async def list_owners(deps: MemoryDeps, space: SpaceId) -> list[AgentId]:
