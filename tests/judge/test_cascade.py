@@ -13,7 +13,7 @@ from festinger.judge.model import CurrentSide, Judgement, PairJudgement, Relatio
 from festinger.judge.pair_reader import NAME, PairReader
 from festinger.judge.records import save_person_decision
 from festinger.judge.rules import decide
-from festinger.llm.providers.scripted import FailStep, build_scripted_model
+from festinger.llm.providers.scripted import FailStep, SayStep, build_scripted_model
 from festinger.store.pool import Store
 
 
@@ -48,6 +48,23 @@ async def test_the_reader_is_asked_next_and_then_the_llm(store: Store):
     assert (by_reader.relation, by_reader.judge) == (Relation.UNRELATED, NAME)
     assert (by_llm.relation, by_llm.judge) == (Relation.REFINES, "llm:scripted:script")
     assert len(script.asked) == 1
+
+
+@pytest.mark.requirement("J-03")
+async def test_a_model_without_a_usable_answer_takes_back_nothing_that_the_reader_goes_by(store: Store):
+    bad = SayStep(text="Sure, noted.")
+    model, script = build_scripted_model(bad, bad)
+    server, scorer = House(store, model=model), ScriptedScorer(Relation.UPDATE)
+    scorer.also = Relation.UNRELATED
+    server.cascade.set_reader(PairReader(scorer))
+    unclear = pair("Bert juggles clubs", "Bert juggles knives", similarity=0.7)
+
+    [quick] = await server.cascade.at_once(MAIN_SPACE, [unclear])
+    [asked] = await server.cascade.with_model_all(MAIN_SPACE, [unclear])
+
+    assert script.asked
+    assert quick.current is CurrentSide.NEW
+    assert (asked.relation, asked.current, asked.confidence) == (Relation.UNSURE, quick.current, quick.confidence)
 
 
 @pytest.mark.requirement("J-03")

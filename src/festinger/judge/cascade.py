@@ -241,7 +241,11 @@ class Cascade:
             # The model never answered, so this was no attempt: the pair waits as before.
             DEGRADED.labels(what="judge").inc()
             return quick
-        return settle_last_judgement(said, accept=self._terms(space).accept)
+        settled = settle_last_judgement(said, accept=self._terms(space).accept)
+        if settled.relation is not Relation.UNSURE:
+            return settled
+        # A model that cannot tell takes nothing back: until it is decided, go by the statement the reader goes by.
+        return replace(settled, current=quick.current, confidence=quick.confidence)
 
 
 @dataclass(slots=True)
