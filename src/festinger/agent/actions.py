@@ -79,3 +79,8 @@ def format_permission_request(call: ModelToolCall) -> str:
     hidden = len(given) - SHOWN_CHARS
     more = f" … and {hidden} more characters, not shown" if hidden > 0 else ""
     return f"I want to call `{call.name}` ({given[:SHOWN_CHARS]}{more}). Say yes, and I do it."
+
+
+def asked_call_keys(calls: Sequence[str]) -> list[str]:
+    """The keys of the calls that a cycle asked about."""
+    return [each.removeprefix(f"{ASKED} ") for each in calls if each.startswith(f"{ASKED} ")]

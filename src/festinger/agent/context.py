@@ -8,11 +8,15 @@ those nearest to what is talked about are in.
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
+from festinger.ids import Scope
 from festinger.llm.model import MessageRole, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.memory.confidence import Weight
+from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import EpisodeTurn, TurnRole
+from festinger.memory.episodes.store import list_turns, load_page_of_episodes
 from festinger.text.budget import estimate_tokens
 
 IDENTITY_TOKENS, GOAL_TOKENS, CORRECTION_TOKENS, ANSWER_TOKENS = 500, 200, 300, 4000
@@ -90,3 +94,18 @@ def _texts_within_budget(texts: Iterable[str], tokens: int) -> Iterator[str]:
         if tokens < 0:
             return
         yield text
+
+
+MOST_TURNS = 200
+"""Turns from which no earlier episode of a session is read; a window holds fewer."""
+
+
+async def load_history(memory: MemoryDeps, scope: Scope, *, before: UUID | None = None) -> list[EpisodeTurn]:
+    """The last turns of a session, or those before one of them, oldest first."""
+    turns: list[EpisodeTurn] = []
+    for each in await load_page_of_episodes(memory, scope.space, agent=scope.agent, session=scope.session):
+        turns = [*await list_turns(memory.store, scope.space, each.id), *turns]
+        if len(turns) > MOST_TURNS:
+            break
+    ids = [turn.turn_id for turn in turns]
+    return turns[: ids.index(before)] if before in ids else turns

@@ -196,3 +196,11 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
 async def list_active_agents(store: Store, space: SpaceId) -> list[AgentId]:
     """The agents of a space that thought or remind of something."""
     return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
+
+
+async def load_corrections(memory: MemoryDeps, scope: Scope, cycle: AgentCycle) -> list[str]:
+    """Load the lessons from mistakes among the notes of a cycle: a note is cut, a lesson is not."""
+    shown = [UUID(each) for each in cycle.injected if " " not in each]
+    rows = await memory.store.all(Q["corrections_among"], space=scope.space, memories=shown)
+    cycle.corrections = [row["id"] for row in rows]
+    return [row["content"] for row in rows]

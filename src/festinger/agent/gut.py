@@ -4,12 +4,24 @@ What usually matters is a mean of its values, its goals and a sample of the rest
 turn is kept; after enough of them one that is far from their mean carries a charge. Decisions are pure.
 """
 
+import random
 from collections.abc import Sequence
 from statistics import fmean, pstdev
+from uuid import UUID
 
 import numpy as np
 
 from festinger.agent.attention import Vector
+from festinger.agent.context import HEAVIEST
+from festinger.agent.cycle import AgentDeps
+from festinger.agent.goals import Q, list_open
+from festinger.agent.idle import sample_idle_candidates
+from festinger.embedding.profiles import EmbeddingPurpose
+from festinger.errors import FestingerError
+from festinger.ids import Scope
+from festinger.memory.deps import MemoryDeps
+from festinger.memory.model import Memory
+from festinger.memory.query import load_brief_sections
 
 VALUE_SHARE, GOAL_SHARE, REST_SHARE = 0.5, 0.25, 0.25
 FELT, FADING = 10, 0.7
@@ -67,3 +79,45 @@ def describe_gut(moved: float) -> str:
 
 def _unit(vector: np.ndarray[tuple[int, ...], np.dtype[np.floating]]) -> Vector:
     return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-9), dtype=np.float32)
+
+
+async def load_usual_vector(deps: AgentDeps, scope: Scope) -> Vector | None:
+    """What usually matters to an agent, made anew each day; none without vectors."""
+    memory, today = deps.memory, deps.memory.clock().date()
+    key = (scope.space, scope.agent)
+    if (known := deps.usual.get(key)) is None or known[0] != today:
+        values, goals = await load_values(memory, scope), await list_open(memory, scope)
+        vectors = await load_vectors(memory, scope, [*values, *goals])
+        # A sample of its own, so that it costs no draw of those that can be repeated.
+        sample = await sample_idle_candidates(memory, scope, random.Random(today.toordinal()))  # noqa: S311
+        held, wanted = (
+            [(vectors[each.id], each.weight.center) for each in those if each.id in vectors]
+            for those in (values, goals)
+        )
+        rest = [(each.vector, each.weight.center) for each in sample if each.vector is not None]
+        known = deps.usual[key] = today, blend_usual_vector(held, wanted, rest)
+    return known[1]
+
+
+async def load_values(memory: MemoryDeps, scope: Scope) -> list[Memory]:
+    """What an agent holds dear: boundaries, preferences and rules, the heaviest."""
+    found = await load_brief_sections(memory, scope, limit=HEAVIEST, known=False)
+    return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
+
+
+async def load_vectors(memory: MemoryDeps, scope: Scope, memories: Sequence[Memory]) -> dict[UUID, Vector]:
+    embedder = memory.embedder()
+    if embedder is None or not memories:
+        return {}
+    ids = [each.id for each in memories]
+    rows = await memory.store.all(Q["vectors_of"], space=scope.space, memories=ids, model=embedder.name)
+    return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}
+
+
+async def embed_messages(memory: MemoryDeps, texts: Sequence[str]) -> list[Vector]:
+    """The vectors of messages; none if nobody makes them now."""
+    embedder = memory.embedder()
+    try:
+        return list(await embedder.embed(texts, EmbeddingPurpose.QUERY)) if embedder and texts else []
+    except FestingerError:
+        return []

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import structlog
 
 from festinger.agent.actions import (
@@ -25,6 +24,7 @@ from festinger.agent.actions import (
     OWN,
     UNSURE,
     ActionVerdict,
+    asked_call_keys,
     call_key,
     format_permission_request,
     is_asked_for,
@@ -50,7 +50,14 @@ from festinger.agent.confidence import (
     estimate_reply_sureness,
     needs_system2,
 )
-from festinger.agent.context import HEAVIEST, MOST_GOALS, ContextParts, build_context, sample_identity_memories
+from festinger.agent.context import (
+    HEAVIEST,
+    MOST_GOALS,
+    ContextParts,
+    build_context,
+    load_history,
+    sample_identity_memories,
+)
 from festinger.agent.cycle import (
     AgentCycle,
     AgentDeps,
@@ -58,6 +65,7 @@ from festinger.agent.cycle import (
     System2Answer,
     find_escalation_reasons,
     format_notes_as_answer,
+    load_corrections,
     measure_memory_evidence,
 )
 from festinger.agent.goals import list_open, set_and_settle_goals
@@ -66,9 +74,12 @@ from festinger.agent.gut import (
     JUMP,
     KEPT,
     blend_recent_vectors,
-    blend_usual_vector,
     describe_gut,
     distance_z_score,
+    embed_messages,
+    load_usual_vector,
+    load_values,
+    load_vectors,
     measure_gut_distance,
 )
 from festinger.agent.idle import (
@@ -80,13 +91,11 @@ from festinger.agent.idle import (
     find_reached_goal,
     is_empty_thought,
     pick_idle_memory,
-    sample_idle_candidates,
     save_thought,
     tell_thought,
 )
 from festinger.agent.reminders import Reminder, deliver_due_reminders, set_requested_reminders
 from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, build_goal_reminder_tools
-from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
 from festinger.llm.model import MessageRole, Model, ModelPurpose, ModelToolCall
@@ -99,7 +108,6 @@ from festinger.memory.episodes.store import (
     append_turn,
     append_turn_in_transaction,
     close_episode,
-    list_turns,
     load_page_of_episodes,
 )
 from festinger.memory.extract.turns import PersonTurn, learn_turn
@@ -116,8 +124,6 @@ Q = load_queries("festinger.agent")
 IDENTITY_SECTIONS = ("decision", "preference", "rule")
 """Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
 SOUNDS_SURE = 0.7
-MOST_TURNS = 200
-"""Turns from which no earlier episode of a session is read; a window holds fewer."""
 FEW_WORDS = 3
 SEED_BITS = 63
 SPOKEN = ("said", "remembered", "stopped")
@@ -167,7 +173,7 @@ class Agent:
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await set_requested_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
-        vector = next(iter(await self._embed([text] if _names_subject(text) else [])), None)
+        vector = next(iter(await embed_messages(self.deps.memory, [text] if _names_subject(text) else [])), None)
         source = StimulusSource.USER
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
         return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
@@ -177,8 +183,8 @@ class Agent:
         memory = self.deps.memory
         if len(self.picks) >= MOST_WAITING:
             return None
-        goals = await self._load_vectors(await list_open(memory, self.scope))
-        values = await self._load_vectors(await self._load_values())
+        goals = await load_vectors(memory, self.scope, await list_open(memory, self.scope))
+        values = await load_vectors(memory, self.scope, await load_values(memory, self.scope))
         selves = GoalAndValueVectors(goals=list(goals.values()), values=list(values.values()))
         pick = self.unusual or await find_reached_goal(memory, self.scope)
         pick = pick or await pick_idle_memory(memory, self.scope, selves, self.deps.chance)
@@ -208,19 +214,14 @@ class Agent:
         thought, text = told
         here, store = self.scope, self.deps.memory.store
         found = await store.maybe(Q["asked_in_thought"], space=here.space, agent=here.agent, id=thought)
-        self.asked = [*_asked_among(found["tools"] if found else ()), f"thought {thought}"]
+        self.asked = [*asked_call_keys(found["tools"] if found else ()), f"thought {thought}"]
         return text
-
-    async def _load_values(self) -> list[Memory]:
-        """What the agent holds dear: boundaries, preferences and rules, the heaviest."""
-        found = await load_brief_sections(self.deps.memory, self.scope, limit=HEAVIEST, known=False)
-        return [each for name in ("boundary", "preference", "rule") for each in found.get(name, ())]
 
     async def step(self, on_text: OnText = lambda _text: None) -> AgentCycle | None:
         """Attend to what matters most and answer it; none if nothing waits. Raises `StoreDown`."""
         goals = await list_open(self.deps.memory, self.scope) if self.goals is None else self.goals
         self.goals = None
-        wanted = await self._load_vectors(goals)
+        wanted = await load_vectors(self.deps.memory, self.scope, goals)
         winner = choose_winner(self.waiting, recent=self.recent, goals=list(wanted.values()))
         if winner is None:
             return None
@@ -228,10 +229,10 @@ class Agent:
         chance = random.Random(cycle.seed)  # noqa: S311 - draws that can be repeated, not secrets
         # Together they take as long as the slowest of them.
         usual, corrections, heaviest, history, about = await asyncio.gather(
-            self._load_usual_vector(),
+            load_usual_vector(self.deps, self.scope),
             self._recollect(cycle),
             load_brief_sections(self.deps.memory, self.scope, limit=HEAVIEST, known=False),
-            self._load_history(before=winner.stimulus.id),
+            load_history(self.deps.memory, self.scope, before=winner.stimulus.id),
             self.deps.about(self.scope),
         )
         self.notes = cycle.notes
@@ -269,7 +270,7 @@ class Agent:
         for each in cycle.asks:
             cycle.add(f"\n\n{each}")
         cycle.tools += [f"{AGREED} {each}" for each in self.agreed if each.startswith("thought ")]
-        self.asked = _asked_among(cycle.tools)
+        self.asked = asked_call_keys(cycle.tools)
         await self._finish(cycle)
         return cycle
 
@@ -299,23 +300,6 @@ class Agent:
         cycle.goals = [each.id for each in chosen]
         return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
 
-    async def _load_usual_vector(self) -> Vector | None:
-        """What usually matters to the agent, made anew each day; none without vectors."""
-        memory, today = self.deps.memory, self.deps.memory.clock().date()
-        key = (self.scope.space, self.scope.agent)
-        if (known := self.deps.usual.get(key)) is None or known[0] != today:
-            values, goals = await self._load_values(), await list_open(memory, self.scope)
-            vectors = await self._load_vectors([*values, *goals])
-            # A sample of its own, so that it costs no draw of those that can be repeated.
-            sample = await sample_idle_candidates(memory, self.scope, random.Random(today.toordinal()))  # noqa: S311
-            held, wanted = (
-                [(vectors[each.id], each.weight.center) for each in those if each.id in vectors]
-                for those in (values, goals)
-            )
-            rest = [(each.vector, each.weight.center) for each in sample if each.vector is not None]
-            known = self.deps.usual[key] = today, blend_usual_vector(held, wanted, rest)
-        return known[1]
-
     def _measure_gut_deviation(self, cycle: AgentCycle, usual: Vector | None) -> float:
         """Measure how far a talk is from what usually matters; by how many deviations that is unusual."""
         if (
@@ -330,16 +314,8 @@ class Agent:
 
     async def _weigh(self, memories: Sequence[Memory]) -> dict[UUID, float]:
         """How near memories are to what the agent attends to; without those that have no vector."""
-        vectors = await self._load_vectors(memories) if self.attention is not None else {}
+        vectors = await load_vectors(self.deps.memory, self.scope, memories) if self.attention is not None else {}
         return {id_: nearest_similarity(self.attention, [vector]) for id_, vector in vectors.items()}
-
-    async def _load_vectors(self, memories: Sequence[Memory]) -> dict[UUID, Vector]:
-        memory, embedder = self.deps.memory, self.deps.memory.embedder()
-        if embedder is None or not memories:
-            return {}
-        ids = [each.id for each in memories]
-        rows = await memory.store.all(Q["vectors_of"], space=self.scope.space, memories=ids, model=embedder.name)
-        return {row["memory_id"]: np.asarray(row["embedding"].to_numpy(), dtype=np.float32) for row in rows}
 
     def _begin(self, winner: AttentionResult, tell: OnText) -> AgentCycle:
         stimulus = winner.stimulus
@@ -565,7 +541,7 @@ class Agent:
     async def restore_last_cycle(self, last: Mapping[str, Any]) -> None:
         """Take up the last cycle: what it asked about, if the person read that, and whether it was unusual."""
         if last["session_id"] == self.scope.session or last["was_told"]:
-            self.asked = _asked_among(last["tools"])
+            self.asked = asked_call_keys(last["tools"])
         memory = self.deps.memory
         rows = await memory.store.all(Q["gut_distances"], space=self.scope.space, agent=self.scope.agent, limit=KEPT)
         self.distances = [row["gut"] for row in reversed(rows)]
@@ -577,8 +553,8 @@ class Agent:
 
     async def resume(self) -> None:
         """Attend to what was talked about last in this session."""
-        said = [turn.content for turn in await self._load_history() if turn.role is TurnRole.USER]
-        self.recent = await self._embed([text for text in said if _names_subject(text)][-FELT:])
+        said = [turn.content for turn in await load_history(self.deps.memory, self.scope) if turn.role is TurnRole.USER]
+        self.recent = await embed_messages(self.deps.memory, [text for text in said if _names_subject(text)][-FELT:])
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
@@ -592,33 +568,7 @@ class Agent:
             return []
         cycle.injected, cycle.recall = list(notes.ids), notes.recall
         cycle.notes, cycle.evidence = notes.text, notes.evidence
-        return await self._load_corrections(cycle) if notes.ids else []
-
-    async def _load_corrections(self, cycle: AgentCycle) -> list[str]:
-        """Lessons from mistakes among the notes: a note is cut, a lesson is not."""
-        shown = [UUID(each) for each in cycle.injected if " " not in each]
-        rows = await self.deps.memory.store.all(Q["corrections_among"], space=self.scope.space, memories=shown)
-        cycle.corrections = [row["id"] for row in rows]
-        return [row["content"] for row in rows]
-
-    async def _load_history(self, *, before: UUID | None = None) -> list[EpisodeTurn]:
-        """The last turns of this session, or those before one of them, oldest first."""
-        deps, space = self.deps.memory, self.scope.space
-        turns: list[EpisodeTurn] = []
-        for each in await load_page_of_episodes(deps, space, agent=self.scope.agent, session=self.scope.session):
-            turns = [*await list_turns(deps.store, space, each.id), *turns]
-            if len(turns) > MOST_TURNS:
-                break
-        ids = [turn.turn_id for turn in turns]
-        return turns[: ids.index(before)] if before in ids else turns
-
-    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        """The vectors of messages; none if nobody makes them now."""
-        embedder = self.deps.memory.embedder()
-        try:
-            return list(await embedder.embed(texts, EmbeddingPurpose.QUERY)) if embedder and texts else []
-        except FestingerError:
-            return []
+        return await load_corrections(self.deps.memory, self.scope, cycle) if notes.ids else []
 
 
 @asynccontextmanager
@@ -642,11 +592,6 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
         finally:
             if closes:
                 await agent.close()
-
-
-def _asked_among(calls: Sequence[str]) -> list[str]:
-    """The keys of the calls that a cycle asked about."""
-    return [each.removeprefix(f"{ASKED} ") for each in calls if each.startswith(f"{ASKED} ")]
 
 
 def _names_subject(message: str) -> bool:
