@@ -113,7 +113,7 @@ async def learn_everything(memory: MemoryDeps, scope: Scope, turn: PersonTurn) -
     return kept
 
 
-async def no_lessons(_self: Agent, _cycle: Any) -> list[str]:
+async def no_lessons(*_: Any) -> list[str]:
     return []
 
 
@@ -122,7 +122,7 @@ def without(system: str) -> Iterator[None]:
     """The agent as it is in one system."""
     changed: Mapping[str, tuple[str, Any]] = {
         NO_IDENTITY: ("festinger.agent.mind.sample_identity_memories", lambda *_: []),
-        NO_LESSONS: ("festinger.agent.mind.Agent._load_corrections", no_lessons),
+        NO_LESSONS: ("festinger.agent.mind.load_corrections", no_lessons),
         EVERYTHING: ("festinger.agent.mind.learn_turn", learn_everything),
     }
     with ExitStack() as stack:
