@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 
 from festinger.embedding.bert import Array, Pooling, build_graph, read_shape, read_tensors, share_large_arrays, to_onnx
@@ -20,6 +21,8 @@ MAX_TOKENS = 128
 SCALE = 20.0
 """Length of the vector before the output layer, as in training."""
 HEAD = "head.weight", "head.bias"
+KNOWN_TEXTS = 2_000
+"""Texts whose numbers are kept: what a person said is read when it comes, and again before a model is asked."""
 
 
 class TextClassifier:
@@ -33,6 +36,7 @@ class TextClassifier:
         self._bias = bias
         # The session reads the arrays in place without holding a reference to them.
         self._arrays = arrays
+        self._known: LRUCache[str, NDArray[np.float32]] = LRUCache(KNOWN_TEXTS)
 
     async def logits(self, texts: Sequence[str]) -> list[float]:
         """Return one number per text, for a yes-or-no question."""
@@ -42,8 +46,12 @@ class TextClassifier:
         """Return one row per text with one number per class."""
         if not texts:
             return np.empty((0, len(self._bias)), np.float32)
-        vectors = await self._runner.rows(list(texts), is_urgent=True)
-        return np.asarray(vectors @ self._head.T * SCALE + self._bias, np.float32)
+        rows = {text: row for text in texts if (row := self._known.get(text)) is not None}
+        if unread := [text for text in dict.fromkeys(texts) if text not in rows]:
+            vectors = await self._runner.rows(unread, is_urgent=True)
+            rows |= zip(unread, np.asarray(vectors @ self._head.T * SCALE + self._bias, np.float32), strict=True)
+            self._known.update(rows)
+        return np.stack([rows[text] for text in texts])
 
     async def close(self) -> None:
         self._runner.close()

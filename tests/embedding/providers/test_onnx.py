@@ -41,13 +41,14 @@ async def test_the_bundled_model_is_real_it_knows_what_words_mean(minilm: Embedd
 
 @pytest.mark.requirement("X-72")
 async def test_the_bundled_model_gives_the_published_vectors(minilm: Embedder):
-    """The cosines that its makers print for these three sentences in the model's own documentation."""
+    """The cosines that its makers print for these three sentences in the model's own documentation, up to what
+    weights of 8 bits change."""
     sentences = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
 
     today, sunny, stadium = await minilm.embed(sentences, EmbeddingPurpose.COMPARE)
 
     assert [float(today @ sunny), float(today @ stadium), float(sunny @ stadium)] == pytest.approx(
-        [0.6660, 0.1046, 0.1411], abs=5e-4
+        [0.6660, 0.1046, 0.1411], abs=0.01
     )
 
 
