@@ -1,5 +1,6 @@
 """Which notes are shown beside a message, once they were read."""
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 from festinger.retrieval.notes import (
@@ -9,6 +10,8 @@ from festinger.retrieval.notes import (
     pair_text,
     select_note_indexes,
 )
+
+LONG_AGO = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def test_the_best_note_is_shown_and_further_ones_only_when_they_are_sure_too():
@@ -39,7 +42,8 @@ def test_of_a_long_message_its_end_is_read():
 
 def test_beside_a_long_message_fewer_notes_are_read():
     notes = [
-        CurrentMemory(id=UUID(int=n), text="x" * 80, compressed=None, version=1, disputed=False) for n in range(30)
+        CurrentMemory(id=UUID(int=n), text="x" * 80, compressed=None, version=1, noted_at=LONG_AGO, disputed=False)
+        for n in range(30)
     ]
 
     short, long = (len(limit_notes_by_length(notes, "y" * length)) for length in (50, 240))

@@ -1,5 +1,6 @@
 """What goes into a prompt, and what an agent is told at the start: the same through every interface."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,17 @@ async def test_a_message_gets_the_block_of_what_applies_once(database_url: str, 
     assert HARBOUR not in again.text
     assert (nothing.text, nothing.ids) == ("", ())
     assert set(map(str, observed.effects)) == set(found.ids)
+
+
+@pytest.mark.requirement("P-31")
+async def test_a_note_from_another_day_says_which(database_url: str, tmp_path: Path):
+    async with festinger.open(given(tmp_path), database=database_url) as memory:
+        await memory.learn(HARBOUR, event_time=datetime(2026, 3, 2, tzinfo=UTC))
+        await memory.learn("The harbour office of Lisgate has a red door.")
+        found = await memory.recollect("What do you know about the harbour office of Lisgate?")
+
+    assert f"- {HARBOUR} (noted 2026-03-02)\n" in found.text
+    assert "red door.\n" in found.text
 
 
 @pytest.mark.requirement("I-02")

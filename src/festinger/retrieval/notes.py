@@ -10,6 +10,7 @@ helps.
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
@@ -36,6 +37,7 @@ class CurrentMemory:
     text: str
     compressed: str | None
     version: int
+    noted_at: datetime
     disputed: bool
 
 

@@ -672,7 +672,7 @@ with recursive line (asked, id, depth) as (
 ), last as (
     select distinct on (line.asked) line.asked, line.id from line order by line.asked, line.depth desc
 )
-select last.asked, m.id, m.content, m.compressed, m.version,
+select last.asked, m.id, m.content, m.compressed, m.version, coalesce(m.event_time, m.created_at) as noted_at,
     exists (select 1 from resolution_queue r where r.space_id = m.space_id and r.about = 'memory'
             and r.status = 'pending' and r.old_memory = m.id) as disputed
 from last
@@ -682,12 +682,12 @@ where m.status = 'active' and (m.agent_id is null or m.agent_id = %(agent)s);
 -- name: standing_notes
 -- The newest preferences and rules of an agent, its own and the shared ones, each by its own part of the index.
 select * from (
-    (select m.id, m.seq, m.content, m.compressed, m.version, false as disputed from memory m
+    (select m.id, m.seq, m.content, m.compressed, m.version, coalesce(m.event_time, m.created_at) as noted_at, false as disputed from memory m
      where m.space_id = %(space)s and m.agent_id = %(agent)s and m.status = 'active'
        and m.kind in ('preference', 'procedural')
      order by m.seq desc limit %(limit)s)
     union all
-    (select m.id, m.seq, m.content, m.compressed, m.version, false as disputed from memory m
+    (select m.id, m.seq, m.content, m.compressed, m.version, coalesce(m.event_time, m.created_at) as noted_at, false as disputed from memory m
      where m.space_id = %(space)s and m.agent_id is null and m.status = 'active'
        and m.kind in ('preference', 'procedural')
      order by m.seq desc limit %(limit)s)
@@ -697,7 +697,7 @@ limit %(limit)s;
 
 -- name: companions
 -- What else was said in the turn that taught a memory, in its order.
-select m.id, m.content, m.compressed, m.version, false as disputed
+select m.id, m.content, m.compressed, m.version, coalesce(m.event_time, m.created_at) as noted_at, false as disputed
 from memory best
 join memory m on m.space_id = %(space)s and m.turn_id = best.turn_id and m.id <> best.id
 where best.space_id = %(space)s and best.id = %(memory)s and m.status = 'active'
@@ -708,7 +708,7 @@ limit %(limit)s;
 -- name: likely_updates
 -- What was said later and probably replaces some memories, as long as that is not decided, the newest of each; what may
 -- replace them only if it is one of them.
-select distinct on (j.old_ref) j.old_ref as asked, m.id, m.content, m.compressed, m.version, false as disputed
+select distinct on (j.old_ref) j.old_ref as asked, m.id, m.content, m.compressed, m.version, coalesce(m.event_time, m.created_at) as noted_at, false as disputed
 from judgement j
 join memory old on old.space_id = %(space)s and old.id = j.old_ref and not old.immutable
 join memory m on m.space_id = %(space)s and m.id = j.new_ref and m.trust >= old.trust

@@ -41,6 +41,11 @@ class RecallItem:
     cosine: float | None = None
     """Cosine to the cue, for callers that judge by themselves; not exposed either."""
 
+    @property
+    def noted_at(self) -> datetime:
+        """When it happened, or else when it was learned."""
+        return self.event_time or self.learned_at
+
     def as_json(self) -> dict[str, Any]:
         return record_json(self, hide=("version", "cosine"))
 

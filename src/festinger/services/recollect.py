@@ -2,14 +2,16 @@
 
 Proxy, web, MCP and hooks share this. Only memories are asked for, never raw turns: a note must be something
 that people can correct and forget. An encoder reads the candidates and the standing notes beside the message
-and keeps those that apply; what was said in one breath with the best one comes along. Repeated observations follow, if enabled, and what the world knows of the names in
-the message comes first. Empty spaces are not queried.
+and keeps those that apply; what was said in one breath with the best one comes along. Repeated observations
+follow, if enabled, and what the world knows of the names in the message comes first. Empty spaces are not
+queried.
 """
 
 import asyncio
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -71,7 +73,10 @@ END_CHARS = 2000
 """Questions are before or after pasted text, not inside it."""
 QUESTION_MARKS = ("?", "？", "؟")
 KINDS = tuple(kind.value for kind in Kind)
+DATED_FROM = timedelta(days=1)
+"""Age from which a note says its day: a model can tell which of two is later, and what `next Friday` meant."""
 
+_DAY = re.compile(r" \(noted \d{4}-\d\d-\d\d\)$")
 _OPERATORS = re.compile(r"[\"“”\x00\ud800-\udfff]|(?:(?<=\s)|^)-+(?=\w)")
 """Search operators. In a conversation, quotes require nothing and a dash excludes nothing."""
 
@@ -208,7 +213,8 @@ async def _recall_memories(
         )
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
     notes = await _replace_with_updates(app, scope, items, exclude=exclude)
-    return MemoryFetchResult(lines=tuple(map(memory_line, notes)), recall=str(found.id), evidence=evidence)
+    lines = tuple(memory_line(note, now=app.tools.clock()) for note in notes)
+    return MemoryFetchResult(lines=lines, recall=str(found.id), evidence=evidence)
 
 
 async def _replace_with_updates(
@@ -295,11 +301,17 @@ def _turn_id(said: SourceText) -> str:
     return (said.message or "").rpartition(":")[0]
 
 
-def memory_line(memory: RecallItem | CurrentMemory) -> ContextLine:
-    """A memory as a note; in its short form if it is too long and has one."""
+def memory_line(memory: RecallItem | CurrentMemory, *, now: datetime) -> ContextLine:
+    """A memory as a note, with its day if it is older than one; in its short form if it is too long and has one."""
     text = memory.compressed if memory.compressed and len(memory.text) > NOTE_CHARS else memory.text
     note = NoteRef(kind=MEMORY, id=str(memory.id), version=memory.version)
-    return note_line(text, note, disputed=memory.disputed, why=LineReason.RECALLED)
+    ending = f" (noted {memory.noted_at:%Y-%m-%d})" if now - memory.noted_at >= DATED_FROM else ""
+    return note_line(text, note, disputed=memory.disputed, ending=ending, why=LineReason.RECALLED)
+
+
+def strip_day(line: str) -> str:
+    """A memory's line without the day that a note gets with age."""
+    return _DAY.sub("", line)
 
 
 def observation_line(proposal: Proposal) -> ContextLine:
@@ -316,7 +328,9 @@ def drop_covered_notes(lines: Iterable[ContextLine], found: Recollection) -> tup
 
     A memory that agrees with it and says more stays.
     """
-    return tuple(line for line in lines if not (found.notes and _is_covered_by_world(line.text, found.notes)))
+    return tuple(
+        line for line in lines if not (found.notes and _is_covered_by_world(strip_day(line.text), found.notes))
+    )
 
 
 def _is_covered_by_world(text: str, notes: Sequence[ShownEdge]) -> bool:
@@ -348,7 +362,7 @@ def _words(said: str) -> list[str]:
 
 def unstated_world_lines(found: Recollection, *, memories: Sequence[ContextLine] = ()) -> Iterator[ContextLine]:
     """World lines with edges, except those that memories state in a person's own words; doubts stay."""
-    said = {(cue.subject, cue.parent) for memory in memories for cue in _read(memory.text)[0]}
+    said = {(cue.subject, cue.parent) for memory in memories for cue in _read(strip_day(memory.text))[0]}
     by_concept = groupby(found.notes, key=lambda note: note.concept)
     for text, (_, group) in zip(found.lines, by_concept, strict=True):
         notes = list(group)

@@ -1,5 +1,6 @@
 """Memories join what the world knows: what they are asked about, where they stand, what is late, and what changed since."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -247,6 +248,12 @@ def test_a_dispute_that_arose_or_ended_is_a_change():
         PORT.about: LineUpdate(line=disputed)
     }
     assert find_memory_line_updates({PORT.about: disputed}, {PORT.about: PORT}) == {PORT.about: LineUpdate(line=PORT)}
+
+
+def test_a_note_that_got_its_day_with_age_has_not_changed():
+    older = replace(PORT, text=f"{PORT.text} (noted 2026-03-02)")
+
+    assert find_memory_line_updates({PORT.about: PORT}, {PORT.about: older}) == {}
 
 
 def test_the_memories_that_lines_show_are_known_by_their_kind():

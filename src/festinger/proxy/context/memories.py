@@ -31,6 +31,7 @@ from festinger.services.recollect import (
     memory_line,
     observation_line,
     recall_lines,
+    strip_day,
 )
 from festinger.world.graph import World
 from festinger.world.model import SoasRow, UrdEdge
@@ -95,7 +96,7 @@ class AppMemoryReader:
         except Unavailable as error:
             _report_unavailable(error)
             return None
-        lines = {str(asked): memory_line(now) for asked, now in found.items()}
+        lines = {str(asked): memory_line(now, now=app.tools.clock()) for asked, now in found.items()}
         return lines | {str(each.id): observation_line(each) for each in observed}
 
 
@@ -139,7 +140,7 @@ def find_memory_line_updates(shown: Mapping[str, ContextLine], standing: Lines) 
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)
         for about, (line, now) in memory_lines.items()
-        if now is None or now.text != line.text
+        if now is None or strip_day(now.text) != strip_day(line.text)
     }
 
 
