@@ -9,21 +9,28 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
-from festinger.judge.model import CurrentSide, Relation
+from festinger.judge.model import CurrentSide, Judgement, Relation
 from festinger.judge.pair_reader import (
     CLASSES,
     MOST_READ,
     NAME,
     NEAR_ENOUGH,
     PairReader,
+    judgement_from_scores,
+    keep_surest_news,
     pair_text,
     select_pair_indexes,
 )
 from festinger.judge.rules import decide
+from festinger.judge.rules.guards import compare_readings
+from festinger.judge.rules.parse import parse_statement
 from festinger.store.pool import Store
 
 APART = "Tom is the owner of search", "Mara is the owner of search"
 """Rules go by the first words, and take these for two subjects."""
+
+
+READ_ALIKE = compare_readings(*(parse_statement(each) for each in UNDECIDED))
 
 
 class ScriptedScorer:
@@ -143,6 +150,31 @@ def test_only_the_nearest_few_are_read_and_neither_documents_nor_longer_texts():
     written = pair(*UNDECIDED, similarity=0.9)
     written = replace(written, new=replace(written.new, origin=Origin.DOCUMENT))
 
-    longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year.", similarity=0.9)
+    longer = pair(UNDECIDED[0], f"{UNDECIDED[1]}. She began last year. It was in May.", similarity=0.9)
 
     assert select_pair_indexes([*one, far, written, longer]) == list(range(MOST_READ + 2, 2, -1))
+
+
+@pytest.mark.requirement("J-03")
+def test_a_statement_is_news_about_one_note():
+    one, two, other = (pair(*UNDECIDED, similarity=0.7) for _ in range(3))
+    two = replace(two, new_ref=one.new_ref)
+    less, more, alone = (
+        Judgement(relation=Relation.UPDATE, current=CurrentSide.NEW, confidence=sure, judge=NAME, reasoning="")
+        for sure in (0.9, 0.95, 0.88)
+    )
+
+    found = keep_surest_news([less, more, alone], [one, two, other])
+
+    assert (found[0].relation, found[0].current) == (Relation.UNRELATED, CurrentSide.BOTH)
+    assert found[1:] == [more, alone]
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(("logit", "relation"), [(3.2, Relation.UPDATE), (2.0, Relation.UNSURE)])
+def test_what_may_be_news_replaces_nothing_but_goes_first(logit: float, relation: Relation):
+    statements, row = pair(*UNDECIDED, similarity=0.7), np.array([0.0, 0.0, logit, 0.0], np.float32)
+
+    found = judgement_from_scores(row, statements, READ_ALIKE)
+
+    assert (found.relation, found.current) == (relation, CurrentSide.NEW)
