@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.jobs.deps import make_jobs, run_sql
 
-from festinger.jobs.backpressure import JobBacklog, read_backlog, update_queue_gauges
+from festinger.jobs.backpressure import JobBacklog, read_backlog, update_waiting_job_gauges
 from festinger.jobs.model import JobRun, Queue
 from festinger.observability.metrics import REGISTRY
 from festinger.store.pool import Store
@@ -64,7 +64,7 @@ async def test_the_gauges_show_each_queue(store: Store):
     jobs.register("embed", nothing, queue=Queue.INDEX)
     await jobs.defer(None, "embed")
 
-    await update_queue_gauges(store)
+    await update_waiting_job_gauges(store)
 
     def gauge(queue: str) -> float | None:
         return REGISTRY.get_sample_value("festinger_jobs_waiting_count", {"queue": queue})

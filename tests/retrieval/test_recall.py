@@ -13,7 +13,7 @@ from festinger.embedding.profiles import EmbeddingPurpose
 from festinger.errors import BadInput, ProviderDown, StoreDown
 from festinger.ids import MAIN_SPACE
 from festinger.memory.edit import archive, supersede
-from festinger.memory.learn.statement import SourceTurn
+from festinger.memory.learn.statement import TurnWithTrust
 from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.retrieval.index.terms import recount_words
 from festinger.retrieval.log import find_recall, load_recalls, prune_recalls
@@ -516,7 +516,7 @@ async def test_what_is_learnt_late_from_old_words_is_as_old_as_they_are(by_words
     long_ago = by_words.hands.now - 300 * DAY
     said = await by_words.say("Back then I rowed at dawn.", at=long_ago)
     await by_words.settle()
-    await by_words.put("I like rowing at dawn.", turns=(SourceTurn(id=said, trust=1.0),))
+    await by_words.put("I like rowing at dawn.", turns=(TurnWithTrust(id=said, trust=1.0),))
     await by_words.put("I like rowing at dusk.")
 
     whys = {item.text: item.why for item in (await by_words.recall("rowing", explain=True)).items if item.why}
@@ -536,7 +536,7 @@ async def test_a_summary_gives_its_place_to_the_words_that_it_sums_up(by_words: 
         "The two spoke of rowing on the lake.",
         kind="episodic",
         origin="job",
-        turns=tuple(SourceTurn(id=each, trust=1.0) for each in said),
+        turns=tuple(TurnWithTrust(id=each, trust=1.0) for each in said),
     )
 
     [first, *rest] = (await by_words.recall("who spoke of rowing on the lake")).items

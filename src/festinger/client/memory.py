@@ -2,7 +2,7 @@
 
 `open` starts everything below the interfaces and yields a `Memory` bound to a space, an agent and a session.
 It is the same memory that every other interface opens; methods are thin calls into the packages. A memory
-used before it is entered would fail somewhere deep, so `UnopenedMemory` refuses that at once and says what to write
+used before it is entered would fail somewhere deep, so `MemoryOpener` refuses that at once and says what to write
 instead.
 """
 
@@ -68,7 +68,7 @@ from festinger.world.conflicts import Conflict
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict
 
 
-class UnopenedMemory(AbstractAsyncContextManager["Memory"]):
+class MemoryOpener(AbstractAsyncContextManager["Memory"]):
     """What `open` returns: a memory once it is entered. Using it earlier is refused with a hint."""
 
     def __init__(self, inner: AbstractAsyncContextManager["Memory"]) -> None:
@@ -456,13 +456,13 @@ def open(  # noqa: A001 - the public name is `festinger.open`
     space: str = "main",
     agent: str = "default",
     session: str | None = None,
-) -> UnopenedMemory:
+) -> MemoryOpener:
     """Start or join the store, migrate it, and close it cleanly at the end.
 
     `settings` is a `Settings`, a mapping, the path of a YAML file, or nothing for the usual sources. A wrong
     setting, database or space fails on entering. Raises `BadInput`, `CannotStart`, `StoreDown`, `NotFound`.
     """
-    return UnopenedMemory(_opened(settings, database=database, space=space, agent=agent, session=session))
+    return MemoryOpener(_opened(settings, database=database, space=space, agent=agent, session=session))
 
 
 @asynccontextmanager

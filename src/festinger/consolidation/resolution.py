@@ -78,7 +78,7 @@ class ArbiterAnswer(AnswerSchema):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArbiterOpinion:
+class ArbitrationOutcome:
     """A verdict to carry out, or the reason why there is none."""
 
     verdict: ConflictVerdict | None
@@ -86,7 +86,7 @@ class ArbiterOpinion:
     cost_usd: Decimal | None = Decimal(0)
 
 
-async def ask_arbiter_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbiterOpinion:
+async def ask_arbiter_model(model: Model, case: ConflictCase, *, run: UUID | None) -> ArbitrationOutcome:
     answer = await model.answer([build_arbiter_prompt(case)], ArbiterAnswer)
     verdict = ConflictVerdict(
         **answer.value.model_dump(),
@@ -98,7 +98,7 @@ async def ask_arbiter_model(model: Model, case: ConflictCase, *, run: UUID | Non
         against=case.existing.parent_id if case.existing else None,
     )
     objection = find_objection(case, verdict)
-    return ArbiterOpinion(
+    return ArbitrationOutcome(
         verdict=None if objection else verdict, reason=objection or "decided", cost_usd=answer.cost_usd
     )
 
@@ -195,7 +195,7 @@ DECISIONS = {Relation.UPDATE: "update", Relation.SAME: "same", Relation.UNRELATE
 """The decision that each judgement implies for a held pair."""
 
 
-JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ArbiterOpinion]]
+JudgeMemories = Callable[[SpaceId, Conflict, UUID], Awaitable[ArbitrationOutcome]]
 
 
 def explain_rule_decision(old: Memory, new: Memory) -> str | None:
@@ -219,7 +219,7 @@ def decide_by_judgement(said: Judgement, *, old: Memory, new: Memory) -> tuple[s
     return decision, said.reasoning
 
 
-async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, run: UUID) -> ArbiterOpinion:
+async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, run: UUID) -> ArbitrationOutcome:
     """Judge a conflict of two memories. Call outside transactions."""
     assert conflict.old_memory is not None, "a conflict of memories names both"
     assert conflict.new_memory is not None, "a conflict of memories names both"
@@ -227,14 +227,14 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, r
         found = await find_memories(transaction, space, [conflict.old_memory, conflict.new_memory])
     old, new = found.get(MemoryId(conflict.old_memory)), found.get(MemoryId(conflict.new_memory))
     if old is None or new is None:
-        return ArbiterOpinion(verdict=None, reason="one of the two is gone")
+        return ArbitrationOutcome(verdict=None, reason="one of the two is gone")
     if (why := explain_rule_decision(old, new)) is not None:
         verdict = ConflictVerdict(decision="update", judge=ConflictJudge.RULE, by="rule", reasoning=why, run=run)
-        return ArbiterOpinion(verdict=verdict, reason=why)
+        return ArbitrationOutcome(verdict=verdict, reason=why)
     [said] = await deps.panel.with_model_all(space, [build_memory_pair(old, new)])
     decision, why = decide_by_judgement(said, old=old, new=new)
     if decision is None:
-        return ArbiterOpinion(verdict=None, reason=why)
+        return ArbitrationOutcome(verdict=None, reason=why)
     verdict = ConflictVerdict(
         decision=decision,
         judge=ConflictJudge.MODEL,
@@ -245,7 +245,7 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, r
         prompt_hash=said.prompt_hash,
         run=run,
     )
-    return ArbiterOpinion(verdict=verdict, reason=why)
+    return ArbitrationOutcome(verdict=verdict, reason=why)
 
 
 log = structlog.get_logger(room="consolidation")

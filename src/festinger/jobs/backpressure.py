@@ -80,7 +80,7 @@ async def read_backlog(store: Store, *, max_waiting: int) -> JobBacklog:
     return JobBacklog(waiting=row["waiting"], oldest_learn=timedelta(seconds=row["oldest_s"]), max_waiting=max_waiting)
 
 
-async def update_queue_gauges(store: Store) -> None:
+async def update_waiting_job_gauges(store: Store) -> None:
     waiting = {row["queue"]: row["waiting"] for row in await store.all(Q["waiting_by_queue"])}
     for queue in Queue:
         JOBS_WAITING.labels(queue.value).set(waiting.get(queue.value, 0))

@@ -21,7 +21,7 @@ from procrastinate.worker import Worker
 from festinger.clock import backoff_delays
 from festinger.errors import StoreDown
 from festinger.jobs.attempt import JobDeps, mark_job_dead
-from festinger.jobs.backpressure import update_queue_gauges
+from festinger.jobs.backpressure import update_waiting_job_gauges
 from festinger.jobs.model import EndedJob, JobEndState, Queue
 from festinger.jobs.queue import JobRegistry, Pause, defer_due_jobs
 from festinger.store.connection import cancel_tasks
@@ -146,7 +146,7 @@ class WorkerPool:
     async def requeue_and_update_gauges(self) -> None:
         """Requeue stalled jobs and update the queue gauges."""
         await requeue_stalled(self.jobs.deps)
-        await update_queue_gauges(self.jobs.deps.store)
+        await update_waiting_job_gauges(self.jobs.deps.store)
 
     async def tick(self) -> None:
         await defer_due_jobs(self.jobs)

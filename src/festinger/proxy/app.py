@@ -179,7 +179,7 @@ class Proxy:
         is_read = self._process is not None and ctx.route.treatment in READ
         whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
         ctx.received = ctx.body = await read_body(
-            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.watch_for_disconnect, whole=whole
+            ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.resume_reading_after_body, whole=whole
         )
         await self._run_pipeline(ctx)
         ctx.phase, ctx.before = "waiting", self._stopwatch() - ctx.began

@@ -184,7 +184,7 @@ class App:
     async def measure(self) -> None:
         """Update all gauges."""
         self.store.measure()
-        await backpressure.update_queue_gauges(self.store)
+        await backpressure.update_waiting_job_gauges(self.store)
         await health.update_lag_gauges(self.store, now=self.tools.clock(), subscribers=self.outbox.everybody())
         await memory_health.update_gauges(self.memory.deps, self.directory.ids())
         await outcomes_tally.update_gauges(self.outcomes.deps, self.directory.ids())

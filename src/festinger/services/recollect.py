@@ -291,7 +291,7 @@ def memory_note_ids(lines: Iterable[ContextLine]) -> list[UUID]:
     return [UUID(note.id) for line in lines for note in line.notes if note.kind in NOTES]
 
 
-def is_memory_line(line: ContextLine) -> bool:
+def has_memory_note(line: ContextLine) -> bool:
     """Whether a line is about memory, not about the world."""
     return any(note.kind in NOTES for note in line.notes)
 

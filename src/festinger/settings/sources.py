@@ -290,7 +290,7 @@ def layer_from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
     for entry in sorted(entries, key=lambda entry: entry.raw is None):
         source = SettingSource(kind=SourceKind.FILE, place=place, line=entry.line)
         if entry.name in SECTIONS:
-            _check_section(entry, source)
+            _refuse_section_value(entry, source)
         elif entry.raw is None and entry.name in KEYS:
             raise build_bad_setting(KEYS[entry.name], "{…}", "is a section, but one value is expected", source=source)
         else:
@@ -303,7 +303,7 @@ def layer_from_entries(entries: Iterable[FileEntry], *, place: str) -> Layer:
     return layer
 
 
-def _check_section(entry: FileEntry, source: SettingSource) -> None:
+def _refuse_section_value(entry: FileEntry, source: SettingSource) -> None:
     if isinstance(entry.raw, str) and entry.raw.lower() in NOTHING:
         return
     if entry.raw is not None:

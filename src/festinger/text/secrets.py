@@ -98,7 +98,7 @@ def is_assigned_password(seen: SecretMatch) -> bool:
     return len(seen.value) > 3
 
 
-def is_assigned_key(seen: SecretMatch) -> bool:
+def is_literal_key_value(seen: SecretMatch) -> bool:
     """Return whether it is a literal key or token.
 
     Stricter than for passwords, because `token` and `key` are words of every program.
@@ -293,7 +293,9 @@ SECRETS = build_secret_table(
         r"(?i)\b(?:password|passwort|passphrase|passcode|pwd) (?:is|ist|was|lautet)(?: now)?:? " + _VALUE,
         has_mixed_characters,
     ),
-    build_secret_kind("api_key", "secret key token credential", rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}", is_assigned_key),
+    build_secret_kind(
+        "api_key", "secret key token credential", rf"(?i)\b{_KEY_NAMES}{_SETS}{_VALUE}", is_literal_key_value
+    ),
     build_secret_kind("card_number", "", r"\d(?:[ -]?\d){12,18}", is_card_number),
 )
 """All kinds; a name occurs more than once when a secret can be written in several ways."""

@@ -90,7 +90,7 @@ def _check_fact(fact: ExplanationFact, concept: str, *, dimensions: Collection[s
     confidence = UNSAID if fact.confidence is None else fact.confidence
     if to_token(fact.concept) != concept:
         return "other_concept"
-    if not can_be_operand(parent) or not can_be_operand(dimension):
+    if not can_be_parent_or_dimension(parent) or not can_be_parent_or_dimension(dimension):
         return "bad_fact"
     if parent == concept:
         return "self_parent"
@@ -110,7 +110,7 @@ def to_token(text: str) -> str:
     return "_".join(token.text for token in tokenize(text))
 
 
-def can_be_operand(token: str) -> bool:
+def can_be_parent_or_dimension(token: str) -> bool:
     return bool(token) and may_be_vocabulary(token) and token not in FUNCTION_WORDS
 
 
@@ -126,7 +126,7 @@ FIRST_PAUSE = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplanationInput:
+class NameWithSentences:
     """A name, and the sentences in which it occurred."""
 
     concept: SoasRow
@@ -154,18 +154,18 @@ async def ask_and_write_explanation(
     return await _write(deps, space, subject, answer)
 
 
-async def _subject(deps: WorldDeps, space: SpaceId, concept: int) -> ExplanationInput | None:
+async def _subject(deps: WorldDeps, space: SpaceId, concept: int) -> NameWithSentences | None:
     row = await deps.store.maybe(Q["rows_of_concepts"], space=space, concepts=[concept])
     if row is None:
         return None
     sentences = await deps.store.all(Q["sentences_of"], space=space, concept=concept)
-    return ExplanationInput(
+    return NameWithSentences(
         concept=SoasRow(**row), sentences=sentences, dimensions=list(await list_dimensions(deps, space))
     )
 
 
 async def _write(
-    deps: WorldDeps, space: SpaceId, subject: ExplanationInput, answer: ModelAnswer[ExplanationAnswer]
+    deps: WorldDeps, space: SpaceId, subject: NameWithSentences, answer: ModelAnswer[ExplanationAnswer]
 ) -> int:
     written = ModelCallInfo(model=answer.model, prompt_hash=answer.prompt_hash, cost_usd=answer.cost_usd)
     origins = [Origin(each["origin"]) for each in subject.sentences]
@@ -186,7 +186,7 @@ async def _write(
 
 
 def _statement(
-    subject: ExplanationInput, triple: ExplanationTriple, written: ModelCallInfo, *, because: Cause
+    subject: NameWithSentences, triple: ExplanationTriple, written: ModelCallInfo, *, because: Cause
 ) -> WorldStatement:
     return WorldStatement(
         concept=subject.concept.token,
@@ -200,12 +200,14 @@ def _statement(
     )
 
 
-def _cause(change: WorldChange, subject: ExplanationInput, origin: Origin, *, session: str | None = None) -> Cause:
+def _cause(change: WorldChange, subject: NameWithSentences, origin: Origin, *, session: str | None = None) -> Cause:
     own = session or subject.sentences[-1]["session_id"]
     return cause(agent=WRITER, session=SessionId(own), origin=origin, at=change.now)
 
 
-async def _write_with_session_causes(change: WorldChange, subject: ExplanationInput, statement: WorldStatement) -> None:
+async def _write_with_session_causes(
+    change: WorldChange, subject: NameWithSentences, statement: WorldStatement
+) -> None:
     """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
     of them finds it."""
     await apply_statement_in_change(change, statement)
@@ -216,7 +218,7 @@ async def _write_with_session_causes(change: WorldChange, subject: ExplanationIn
         await record_cause(change, replace(placed, statement=replace(statement, cause=because)))
 
 
-async def _explain_without_model(deps: WorldDeps, space: SpaceId, subject: ExplanationInput) -> int:
+async def _explain_without_model(deps: WorldDeps, space: SpaceId, subject: NameWithSentences) -> int:
     """Read the stored sentences for claims about the name, without a model."""
     count = 0
     async with open_change(deps, space, by="festinger") as change:
@@ -234,7 +236,7 @@ async def _explain_without_model(deps: WorldDeps, space: SpaceId, subject: Expla
 
 
 def _find_subject_claims(
-    change: WorldChange, subject: ExplanationInput, sentence: Mapping[str, Any]
+    change: WorldChange, subject: NameWithSentences, sentence: Mapping[str, Any]
 ) -> list[WorldStatement]:
     origin = Origin(sentence["origin"])
     if origin not in VOUCHED:
@@ -266,7 +268,7 @@ async def _want(change: WorldChange, concept: SoasRow) -> None:
 
 
 async def _failed(
-    deps: WorldDeps, space: SpaceId, subject: ExplanationInput, *, model: str, reason: str, tries: int
+    deps: WorldDeps, space: SpaceId, subject: NameWithSentences, *, model: str, reason: str, tries: int
 ) -> None:
     """Report that the model gave nothing usable, and schedule a retry."""
     async with deps.store.transaction() as transaction:

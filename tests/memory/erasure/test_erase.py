@@ -16,7 +16,7 @@ from festinger.memory.edit import edit
 from festinger.memory.erasure.erase import MEMORY, forget, reapply_ledger
 from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import LearnRequest, SourceTurn
+from festinger.memory.learn.statement import LearnRequest, TurnWithTrust
 from festinger.memory.model import LearnAction, Status
 from festinger.memory.undo import undo
 from festinger.store.erasure import read_entries
@@ -215,7 +215,10 @@ async def test_what_derives_from_the_turn_that_said_it_goes_with_it(store: Store
     turn = uuid4()
     learned = await mind.learn(PHRASE, turn_id=turn)
     derived = await mind.learn(
-        "Zelda owns a painting", origin="job", derived_from=(known(learned),), turns=(SourceTurn(id=turn, trust=1.0),)
+        "Zelda owns a painting",
+        origin="job",
+        derived_from=(known(learned),),
+        turns=(TurnWithTrust(id=turn, trust=1.0),),
     )
 
     plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)

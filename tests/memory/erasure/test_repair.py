@@ -20,7 +20,7 @@ from festinger.memory.erasure.repair import RepairMode, repair
 from festinger.memory.erasure.replay import merge_sighting_details
 from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.late_judgements import recheck_memory
-from festinger.memory.learn.statement import SourceTurn
+from festinger.memory.learn.statement import TurnWithTrust
 from festinger.memory.model import LearnAction, Status
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
@@ -295,7 +295,7 @@ async def test_what_derives_only_from_it_and_the_turn_that_said_it_goes_with_it(
     turn = uuid4()
     bad = await poison(mind, "The mill is cursed", turn_id=turn)
     good = await mind.learn("The mill grinds on Tuesdays")
-    derived: dict[str, Any] = {"origin": "job", "turns": (SourceTurn(id=turn, trust=0.4),)}
+    derived: dict[str, Any] = {"origin": "job", "turns": (TurnWithTrust(id=turn, trust=0.4),)}
     alone = await mind.learn("Nobody should buy flour", derived_from=(known(bad),), **derived)
     mixed = await mind.learn("Tuesdays bring bad luck", derived_from=(known(bad), known(good)), **derived)
 

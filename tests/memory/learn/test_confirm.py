@@ -6,7 +6,7 @@ from tests.memory.remembering import DAY, Mind, changed, events, known, memories
 
 from festinger.ids import MAIN_SPACE, Scope
 from festinger.memory.learn.pipeline import learn
-from festinger.memory.learn.statement import LearnRequest, SourceTurn
+from festinger.memory.learn.statement import LearnRequest, TurnWithTrust
 from festinger.memory.model import LearnAction
 from festinger.memory.undo import undo
 from festinger.store.pool import Store
@@ -105,7 +105,7 @@ async def test_what_derives_from_a_memory_never_speaks_for_it(store: Store):
 @pytest.mark.requirement("M-27")
 async def test_what_was_read_twice_from_the_same_turn_counts_once(store: Store):
     mind = Mind(store)
-    turn = SourceTurn(id=mind.deps.new_id(), trust=1.0)
+    turn = TurnWithTrust(id=mind.deps.new_id(), trust=1.0)
     first = await mind.learn(BEES, origin="model", turns=(turn,))
 
     again = await mind.learn(BEES, origin="model", session="s2", turns=(turn,))

@@ -15,7 +15,7 @@ from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
     Edit,
     ElementInsertion,
-    ElementRemoval,
+    ElementsRemoval,
     MemberUpdate,
     TextEdit,
     apply_edits,
@@ -62,7 +62,7 @@ def test_changes_are_those_of_the_tree_in_every_spelling(tree: dict[str, Any], h
     wanted["options"] |= put
     patches: list[Edit] = [
         TextEdit(path=("text",), at=start, until=end, text='new "text"\n'),
-        ElementRemoval(path=("list",), indexes=tuple(gone)),
+        ElementsRemoval(path=("list",), indexes=tuple(gone)),
         MemberUpdate(path=("options",), members=put),
     ]
 
@@ -72,7 +72,7 @@ def test_changes_are_those_of_the_tree_in_every_spelling(tree: dict[str, Any], h
 def test_what_is_not_changed_keeps_its_bytes():
     body = b'{ "a" : 1.50, "b":[ 1 ,2,  3 ], "big": 123456789012345678901234567890, "t":"\\u0041b" }'
 
-    assert edited(body, [ElementRemoval(path=("b",), indexes=(1,)), MemberUpdate(path=(), members={"n": 1})]) == (
+    assert edited(body, [ElementsRemoval(path=("b",), indexes=(1,)), MemberUpdate(path=(), members={"n": 1})]) == (
         b'{"n":1, "a" : 1.50, "b":[ 1,  3 ], "big": 123456789012345678901234567890, "t":"\\u0041b" }'
     )
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from festinger.proxy.transport.streams import (
     DONE,
     FrameReader,
-    JsonReader,
     NdjsonReader,
     SseReader,
     StreamFrame,
+    WholeJsonReader,
     reader_for,
 )
 
@@ -69,13 +69,13 @@ def test_named_events_keep_their_names_over_any_cut(events: list[tuple[str, obje
 @pytest.mark.requirement("P-16")
 @given(VALUES, CUTS)
 def test_one_document_is_read_at_its_end(value: object, cuts: list[int]):
-    frames = read(JsonReader(), json.dumps(value, ensure_ascii=False, indent=1).encode(), cuts)
+    frames = read(WholeJsonReader(), json.dumps(value, ensure_ascii=False, indent=1).encode(), cuts)
 
     assert [frame.data for frame in frames] == [value]
 
 
 @pytest.mark.requirement("P-16", "F-16")
-@given(st.binary(max_size=300), CUTS, st.sampled_from([NdjsonReader, SseReader, JsonReader]))
+@given(st.binary(max_size=300), CUTS, st.sampled_from([NdjsonReader, SseReader, WholeJsonReader]))
 def test_garbage_is_never_an_error_and_any_cut_of_it_gives_the_same(garbage: bytes, cuts: list[int], kind: type):
     whole, cut = kind(), kind()
 
@@ -100,7 +100,7 @@ def test_data_over_several_lines_is_one_event():
 
 
 @pytest.mark.requirement("P-88")
-@pytest.mark.parametrize("kind", [NdjsonReader, SseReader, JsonReader])
+@pytest.mark.parametrize("kind", [NdjsonReader, SseReader, WholeJsonReader])
 def test_a_reader_that_would_hold_too_much_stops_reading(kind: type):
     reader = kind(limit=1000)
 
@@ -127,8 +127,8 @@ def test_many_data_lines_of_one_event_count_together():
     [
         (b"text/event-stream; charset=utf-8", SseReader),
         (b"Application/X-NDJSON", NdjsonReader),
-        (b"application/json", JsonReader),
-        (b"", JsonReader),
+        (b"application/json", WholeJsonReader),
+        (b"", WholeJsonReader),
     ],
 )
 def test_the_reader_fits_what_the_upstream_says(content_type: bytes, kind: type):

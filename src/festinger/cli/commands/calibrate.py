@@ -111,7 +111,7 @@ def _text(measured: CalibrationReport) -> Iterator[str]:
     found, new = measured.found, measured.new
     yield f"{new.name}: {measured.examples} pairs, AUC {found.proposal.auc:.4f}"
     for each in found.findings:
-        yield from _finding_text(each)
+        yield from _threshold_change_lines(each)
     if found.left:
         yield "Not measured, and as it was:"
         yield from (f"  {why}" for why in found.left)
@@ -120,7 +120,7 @@ def _text(measured: CalibrationReport) -> Iterator[str]:
     yield from _drawn(new.curve)
 
 
-def _finding_text(each: ThresholdChange) -> Iterator[str]:
+def _threshold_change_lines(each: ThresholdChange) -> Iterator[str]:
     yield f"{each.name}: {_number(each.before)} -> {_number(each.after)}"
     yield f"  before: {_format_point(each.did)}"
     yield f"  after:  {each.said or _format_point(each.does)}"

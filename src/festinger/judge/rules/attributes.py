@@ -19,7 +19,7 @@ from festinger.text.words import FUNCTION_WORDS
 _PREPOSITIONS = load_words_of_kind("grammar", "preposition")
 
 
-class SentenceFrame(StrEnum):
+class SentenceKind(StrEnum):
     """The kind of sentence in which a value is given."""
 
     PLAIN = "plain"
@@ -54,34 +54,34 @@ def _relations(name: str) -> frozenset[tuple[str, ...]]:
 
 
 _NAMING = frozenset({"call", stem("name")})
-_DEFINITE = frozenset({SentenceFrame.TYPED, SentenceFrame.OWNED, SentenceFrame.DEFINITE, SentenceFrame.LABEL})
+_DEFINITE = frozenset({SentenceKind.TYPED, SentenceKind.OWNED, SentenceKind.DEFINITE, SentenceKind.LABEL})
 
 
-def attribute_cardinality(attribute: str, *, frame: SentenceFrame) -> Cardinality:
+def attribute_cardinality(attribute: str, *, frame: SentenceKind) -> Cardinality:
     """Return how many values the attribute (stems separated by spaces) has at a time."""
     stems = tuple(attribute.split())
-    if frame in (SentenceFrame.COUNT, SentenceFrame.ANSWER):
+    if frame in (SentenceKind.COUNT, SentenceKind.ANSWER):
         return Cardinality.ONE if _stemmed("fixed_nouns").isdisjoint(stems) else Cardinality.FIXED
     if _is_one_of_many(stems, frame):
         return Cardinality.MANY
     if _is_fixed(stems):
         return Cardinality.FIXED
-    if frame is SentenceFrame.QUALIFIED:
+    if frame is SentenceKind.QUALIFIED:
         return Cardinality.MANY
-    if frame is SentenceFrame.PASSIVE_PAST and stems and stems[-1] in _PREPOSITIONS:
+    if frame is SentenceKind.PASSIVE_PAST and stems and stems[-1] in _PREPOSITIONS:
         return Cardinality.FIXED
     if frame in _DEFINITE or _is_listed(stems, "one_at_a_time"):
         return Cardinality.ONE
-    if frame is SentenceFrame.SCENE:
+    if frame is SentenceKind.SCENE:
         return Cardinality.UNKNOWN
     return Cardinality.MANY if stems[:1] and stems[0] in _stemmed("many_verbs") else Cardinality.UNKNOWN
 
 
-def _is_one_of_many(stems: tuple[str, ...], frame: SentenceFrame) -> bool:
+def _is_one_of_many(stems: tuple[str, ...], frame: SentenceKind) -> bool:
     """Whether it is `My friend is …` or `My hobby: …`; `my favorite drink` or `Afternoon drink: …` is one."""
-    if frame not in (SentenceFrame.OWNED, SentenceFrame.LABEL) or _head(stems) not in _stemmed("many_nouns"):
+    if frame not in (SentenceKind.OWNED, SentenceKind.LABEL) or _head(stems) not in _stemmed("many_nouns"):
         return False
-    return len(stems) == 1 if frame is SentenceFrame.LABEL else _UNIQUE.isdisjoint(stems)
+    return len(stems) == 1 if frame is SentenceKind.LABEL else _UNIQUE.isdisjoint(stems)
 
 
 _UNIQUE = frozenset(map(stem, load_words_of_kind("grammar", "unique")))

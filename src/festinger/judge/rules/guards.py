@@ -78,7 +78,7 @@ def explain_opposition(found: WordDifference) -> str | None:
     return None
 
 
-def explain_exclusion(found: WordDifference) -> str | None:
+def explain_mutually_exclusive_words(found: WordDifference) -> str | None:
     """Return the exclusive kind, if a word is swapped with another of one kind."""
     for one, other in _swaps(found):
         if kind := find_exclusive_kind(one, other):
@@ -121,7 +121,7 @@ class ReadingComparison:
     @property
     def swap(self) -> str | None:
         """Why the one phrase in which they differ cannot hold beside the other."""
-        return explain_opposition(self.difference) or explain_exclusion(self.difference)
+        return explain_opposition(self.difference) or explain_mutually_exclusive_words(self.difference)
 
     @property
     def parted(self) -> GuardHit | None:
@@ -206,7 +206,7 @@ def _negation(old: StatementReading, new: StatementReading) -> GuardHit | None:
 
 
 def _antonym(found: WordDifference) -> GuardHit | None:
-    why = explain_opposition(found) or explain_exclusion(found)
+    why = explain_opposition(found) or explain_mutually_exclusive_words(found)
     return GuardHit(guard=GuardKind.ANTONYM, why=f"{why[0].upper()}{why[1:]}.") if why else None
 
 

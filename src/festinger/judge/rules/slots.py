@@ -17,7 +17,7 @@ from festinger.judge.rules.attributes import (
     ARTICLES,
     USER,
     WORD,
-    SentenceFrame,
+    SentenceKind,
     attribute_cardinality,
     attribute_key,
     extract_life_facts,
@@ -43,25 +43,25 @@ _DEEDS = load_words_of_kind("grammar", "deed")
 _JOINING = load_words_of_kind("grammar", "joining")
 
 
-def parse_subject_and_attribute(left: tuple[str, ...]) -> tuple[str | None, str, SentenceFrame]:
+def parse_subject_and_attribute(left: tuple[str, ...]) -> tuple[str | None, str, SentenceKind]:
     """Return subject, attribute and sentence frame; no subject if it is nobody in particular."""
     left = _without_adverbs(left)
     small = [word.casefold() for word in left]
     if not left or small[0] in _INDEFINITE or small[0] in _POSSESSIVES or _is_no_noun(left):
-        return None, "", SentenceFrame.PLAIN
+        return None, "", SentenceKind.PLAIN
     subject, rest = parse_owner(left)
     if subject is not None and (rest or subject == USER):
-        return subject, attribute_key(rest), SentenceFrame.OWNED if rest else SentenceFrame.PLAIN
+        return subject, attribute_key(rest), SentenceKind.OWNED if rest else SentenceKind.PLAIN
     if small[0] == "the" and not RELATIVES.isdisjoint(small[1:6]):
         return (
             _names_in(left) or phrase_key(left),
             attribute_key(left[1:], without=_names_in(left)),
-            SentenceFrame.DEFINITE,
+            SentenceKind.DEFINITE,
         )
     if small[0] == "the" and "of" in small[1:6]:
         at = small.index("of")
-        return phrase_key(left[at + 1 :]) or None, attribute_key(left[1:at]), SentenceFrame.DEFINITE
-    return phrase_key(left) or None, "", SentenceFrame.PLAIN
+        return phrase_key(left[at + 1 :]) or None, attribute_key(left[1:at]), SentenceKind.DEFINITE
+    return phrase_key(left) or None, "", SentenceKind.PLAIN
 
 
 def _is_no_noun(left: tuple[str, ...]) -> bool:
@@ -117,7 +117,7 @@ class SlotRelation:
     """What stands between subject and value."""
 
     stems: list[str] = field(default_factory=list)
-    frame: SentenceFrame = SentenceFrame.PLAIN
+    frame: SentenceKind = SentenceKind.PLAIN
     until: int = 0
     """The index of the first word of the value."""
 
@@ -177,10 +177,10 @@ def parse_relation(written: tuple[str, ...], at: int, *, owned: bool) -> SlotRel
     return _object(written, place, found=found, is_copula=is_copula and not found.stems)
 
 
-def _frame_of(participle: str, *, is_past: bool) -> SentenceFrame:
+def _frame_of(participle: str, *, is_past: bool) -> SentenceKind:
     if participle.endswith("ing"):
-        return SentenceFrame.SCENE
-    return SentenceFrame.PASSIVE_PAST if is_past else SentenceFrame.PLAIN
+        return SentenceKind.SCENE
+    return SentenceKind.PASSIVE_PAST if is_past else SentenceKind.PLAIN
 
 
 def _object(written: tuple[str, ...], place: int, *, found: SlotRelation, is_copula: bool) -> SlotRelation:
@@ -194,13 +194,13 @@ def _object(written: tuple[str, ...], place: int, *, found: SlotRelation, is_cop
         place, small = place + 1, small[1:]
     if len(small) > 3 and small[0] in ARTICLES and small[2] == "of" and written[place + 1].islower():
         found.stems += [stem(small[1]), "of"]
-        if small[0] == "the" and found.frame is SentenceFrame.PLAIN:
-            found.frame = SentenceFrame.TYPED
+        if small[0] == "the" and found.frame is SentenceKind.PLAIN:
+            found.frame = SentenceKind.TYPED
         place += 3
     elif _is_apposed(written, place):
         found.stems.append(stem(small[1]))
-        if found.frame is SentenceFrame.PLAIN:
-            found.frame = SentenceFrame.TYPED
+        if found.frame is SentenceKind.PLAIN:
+            found.frame = SentenceKind.TYPED
         place += 2
     found.until = place
     return found
@@ -265,7 +265,7 @@ def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:
         return ()
     attribute = attribute_key(rest)
     value = "yes" if answered[2].casefold() in ("yes", "true") else "no"
-    return (_slot(subject, attribute, value, frame=SentenceFrame.ANSWER),)
+    return (_slot(subject, attribute, value, frame=SentenceKind.ANSWER),)
 
 
 def _label(text: str) -> Slot | None:
@@ -278,16 +278,16 @@ def _label(text: str) -> Slot | None:
         return None
     if apposed := _APPOSED.fullmatch(label):
         named, attribute = (tuple(WORD.findall(part)) for part in apposed.groups())
-        return _slot(phrase_key(named), attribute_key(attribute), value, frame=SentenceFrame.LABEL)
+        return _slot(phrase_key(named), attribute_key(attribute), value, frame=SentenceKind.LABEL)
     if wanted := _WANTED.fullmatch(label):
-        return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=SentenceFrame.LABEL)
+        return _slot(USER, attribute_key(tuple(WORD.findall(wanted[1]))), value, frame=SentenceKind.LABEL)
     written = tuple(WORD.findall(label))
     if any(word in COPULAS for word in written) or find_verb_index(written) is not None:
         return None
     subject, rest = parse_owner(written)
     if subject is None or not rest:
         return None
-    return _slot(subject, attribute_key(rest), value, frame=SentenceFrame.LABEL)
+    return _slot(subject, attribute_key(rest), value, frame=SentenceKind.LABEL)
 
 
 def _clause(sentence: TokenizedSentence) -> Slot | None:
@@ -301,16 +301,16 @@ def _clause(sentence: TokenizedSentence) -> Slot | None:
         return None
     relation = parse_relation(written, at, owned=bool(attribute))
     value = value_key(written[relation.until :])
-    frame = relation.frame if relation.frame is not SentenceFrame.PLAIN else put
+    frame = relation.frame if relation.frame is not SentenceKind.PLAIN else put
     if not value:
         return None
     if attribute and _is_qualified(sentence, relation.until):
-        frame = SentenceFrame.QUALIFIED
+        frame = SentenceKind.QUALIFIED
         value = value_key(written[relation.until : _colon(sentence, relation.until)])
     whole = " ".join([*attribute.split(), *relation.stems]) or "be"
     whole = _load_attribute_synonyms().get(whole, whole)
     if numbered := _numbered(whole, value):
-        (whole, value), frame = numbered, SentenceFrame.TYPED
+        (whole, value), frame = numbered, SentenceKind.TYPED
     if _is_somebody(written[0]) and written[relation.until][:1].isupper():
         whole = _load_resulting_attributes().get(whole, whole)
     return _slot(subject, whole, value, frame=frame)
@@ -353,11 +353,11 @@ def _is_bare_plural(written: tuple[str, ...], at: int) -> bool:
     return written[at] in ("are", "were") and not is_pointed_at and first not in SELVES
 
 
-def _slot(subject: str, attribute: str, value: str, *, frame: SentenceFrame) -> Slot:
+def _slot(subject: str, attribute: str, value: str, *, frame: SentenceKind) -> Slot:
     count, noun = _counted(attribute, value)
     if count:
         attribute, value = f"{attribute} {noun}".strip(), count
-    held = attribute_cardinality(attribute, frame=SentenceFrame.COUNT if count else frame)
+    held = attribute_cardinality(attribute, frame=SentenceKind.COUNT if count else frame)
     return Slot(subject=subject, attribute=attribute, value=value, holding=held)
 
 

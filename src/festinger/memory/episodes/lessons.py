@@ -50,7 +50,7 @@ from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import (
     LearnRefusalReason,
     LearnRequest,
-    SourceTurn,
+    TurnWithTrust,
     find_refusal_reason,
     is_supported,
 )
@@ -314,8 +314,8 @@ async def _emit_summarised(
     )
 
 
-def _sources(turns: Sequence[EpisodeTurn], trusts: Mapping[Origin, float]) -> tuple[SourceTurn, ...]:
-    return tuple(SourceTurn(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in turns)
+def _sources(turns: Sequence[EpisodeTurn], trusts: Mapping[Origin, float]) -> tuple[TurnWithTrust, ...]:
+    return tuple(TurnWithTrust(id=turn.turn_id, trust=trusts.get(turn.origin, trusts[Origin.MODEL])) for turn in turns)
 
 
 def _with_key(request: LearnRequest, key: str) -> LearnRequest:

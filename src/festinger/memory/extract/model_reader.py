@@ -23,7 +23,7 @@ from festinger.memory.extract.statements import classify_kind
 from festinger.memory.extract.turns import SOURCE, PersonTurn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import SURE, LearnRequest, SourceTurn, is_supported
+from festinger.memory.learn.statement import SURE, LearnRequest, TurnWithTrust, is_supported
 from festinger.memory.model import Memory, Status, memory_from_row
 from festinger.store.queries import load_queries
 
@@ -94,7 +94,7 @@ async def _keep(
         kind=classify_kind(content),
         origin=Origin.MODEL,
         source=SOURCE,
-        turns=(SourceTurn(id=turn.id, trust=trust),),
+        turns=(TurnWithTrust(id=turn.id, trust=trust),),
         by_model=True,
         turn_id=turn.id,
         key=f"turn:{turn.id}:{name}",

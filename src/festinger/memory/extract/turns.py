@@ -23,7 +23,7 @@ from festinger.memory.extract.statements import (
 )
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
-from festinger.memory.learn.statement import LearnRequest, SourceTurn
+from festinger.memory.learn.statement import LearnRequest, TurnWithTrust
 from festinger.memory.model import LearnAction, Memory, Status, memory_from_row
 from festinger.memory.undo import SPEAKER
 from festinger.store.queries import load_queries
@@ -129,7 +129,7 @@ def _build_turn_request(
         kind=statement.kind,
         origin=Origin.PERSON,
         source=SOURCE,
-        turns=(SourceTurn(id=turn.id, trust=trust),),
+        turns=(TurnWithTrust(id=turn.id, trust=trust),),
         by_model=False,
         tags=statement.tags,
         turn_id=turn.id,

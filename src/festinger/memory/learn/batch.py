@@ -37,7 +37,7 @@ from festinger.memory.learn.write import (
     may_be_affected,
     record_pair_judgements,
     refresh_comparisons,
-    write_learn_item,
+    try_write_learn_item,
 )
 from festinger.memory.model import Memory
 from festinger.memory.vectors import StatementVectors
@@ -108,7 +108,7 @@ class BatchWriter:
             return item
         try:
             async with self._transaction.savepoint():
-                return await write_learn_item(self._deps, self._transaction, self._scope, item, locked=True)
+                return await try_write_learn_item(self._deps, self._transaction, self._scope, item, locked=True)
         except StoreDown:
             raise
         except FestingerError as error:

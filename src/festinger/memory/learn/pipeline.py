@@ -32,7 +32,7 @@ from festinger.memory.learn.intake import (
 )
 from festinger.memory.learn.result import Learned, build_error_result
 from festinger.memory.learn.statement import LearnRequest, Statement
-from festinger.memory.learn.write import write_learn_item
+from festinger.memory.learn.write import try_write_learn_item
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
 from festinger.store.connection import cancel_tasks
@@ -60,7 +60,7 @@ async def learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learne
     [learned] = await _learn_batch(deps, scope, [request])
     if learned.error is not None:
         raise learned.error
-    return _count_result(await _wait_for_judgement(deps, scope, learned, seconds=request.wait))
+    return _count_result(await _judge_pending_within_wait(deps, scope, learned, seconds=request.wait))
 
 
 async def learn_many(
@@ -127,9 +127,9 @@ async def _classify_requests(deps: MemoryDeps, scope: Scope, requests: Sequence[
         statements = [each for each in parsed if isinstance(each, Statement)]
         pending = iter(await _build_pending(deps, transaction, scope, statements, surfaced=surfaced))
         items: list[Item] = [next(pending) if isinstance(each, Statement) else each for each in parsed]
-        if len(items) == 1 and not _needs_vectors(items[0]):
+        if len(items) == 1 and not _is_new_memory(items[0]):
             # An error here rolls everything back, as it does when a single statement is written later.
-            items = [await write_learn_item(deps, transaction, scope, items[0])]
+            items = [await try_write_learn_item(deps, transaction, scope, items[0])]
     return items
 
 
@@ -192,22 +192,22 @@ async def _build_pending(
         )
         for each, duplicate in zip(statements, duplicates, strict=True)
     ]
-    new = [each.statement for each in found if _needs_vectors(each)]
+    new = [each.statement for each in found if _is_new_memory(each)]
     bans = iter(await deps.is_forgotten(transaction, scope.space, new) if new else ())
     deps.step("not forgotten")
     return [
-        LearnRefusal(request=each.request, reason=FORGOTTEN) if _needs_vectors(each) and next(bans) else each
+        LearnRefusal(request=each.request, reason=FORGOTTEN) if _is_new_memory(each) and next(bans) else each
         for each in found
     ]
 
 
-def _needs_vectors(item: Item) -> TypeGuard[PendingMemory]:
+def _is_new_memory(item: Item) -> TypeGuard[PendingMemory]:
     return isinstance(item, PendingMemory) and item.duplicate is None
 
 
 async def _prepare(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[Item]:
     """Steps 7 to 9: add vectors, candidates and judgements to the statements that are not duplicates."""
-    new = [each for each in items if _needs_vectors(each)]
+    new = [each for each in items if _is_new_memory(each)]
     if not new:
         return list(items)
     texts = [MemoryEmbeddingInput(text=each.statement.text, kind=each.statement.kind) for each in new]
@@ -217,7 +217,7 @@ async def _prepare(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> lis
     await analyze_if_underestimated(deps.store, deps.sizing, more=len(new))
     compared = iter(await _search_and_compare(deps, scope, new))
     deps.step("judged")
-    return [next(compared) if _needs_vectors(each) else each for each in items]
+    return [next(compared) if _is_new_memory(each) else each for each in items]
 
 
 async def _search_and_compare(deps: MemoryDeps, scope: Scope, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
@@ -248,7 +248,7 @@ async def _write(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[
         try:
             async with deps.store.transaction() as transaction:
                 if len(items) == 1:
-                    written = [await write_learn_item(deps, transaction, scope, items[0])]
+                    written = [await try_write_learn_item(deps, transaction, scope, items[0])]
                 else:
                     written = await write_batch(deps, transaction, scope, items)
             deps.step("committed")
@@ -261,7 +261,7 @@ async def _write(deps: MemoryDeps, scope: Scope, items: Sequence[Item]) -> list[
     raise AssertionError("the last try returns or raises")
 
 
-async def _wait_for_judgement(deps: MemoryDeps, scope: Scope, learned: Learned, *, seconds: float) -> Learned:
+async def _judge_pending_within_wait(deps: MemoryDeps, scope: Scope, learned: Learned, *, seconds: float) -> Learned:
     """Ask the model about pending pairs, if the caller gives it time."""
     if not learned.pending or seconds <= 0 or learned.memory is None:
         return learned

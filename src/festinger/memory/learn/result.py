@@ -130,13 +130,13 @@ def result_from_json(kept: Mapping[str, Any], memory: Memory | None) -> Learned:
         redactions=tuple(kept["redactions"]),
         degraded=tuple(kept["degraded"]),
         said=kept["said"],
-        conflict=_id(kept["conflict"]),
-        change=_id(kept["change"]),
-        refusal=_id(kept["refusal"]),
+        conflict=_parse_optional_uuid(kept["conflict"]),
+        change=_parse_optional_uuid(kept["change"]),
+        refusal=_parse_optional_uuid(kept["refusal"]),
     )
 
 
-def _id(text: str | None) -> UUID | None:
+def _parse_optional_uuid(text: str | None) -> UUID | None:
     return UUID(text) if text else None
 
 

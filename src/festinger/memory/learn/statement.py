@@ -88,7 +88,7 @@ LONGEST_KEY = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTurn:
+class TurnWithTrust:
     """A turn that a statement was derived from, with the trust in its speaker."""
 
     id: UUID
@@ -109,7 +109,7 @@ class LearnRequest:
     event_time: datetime | None = None
     valid_from: datetime | None = None
     derived_from: tuple[MemoryId, ...] = ()
-    turns: tuple[SourceTurn, ...] = ()
+    turns: tuple[TurnWithTrust, ...] = ()
     by_model: bool | None = None
     """Whether a model worded it; defaults to whether the origin is a model."""
     tags: tuple[str, ...] = ()

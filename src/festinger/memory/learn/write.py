@@ -165,7 +165,7 @@ Q = load_queries("festinger.memory")
 NO_NEWS = "no_news"
 
 
-async def write_learn_item(
+async def try_write_learn_item(
     deps: MemoryDeps,
     transaction: Transaction,
     scope: Scope,

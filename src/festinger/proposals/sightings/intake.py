@@ -212,7 +212,7 @@ class _SightingIntake:
             Q["add_proposal"], **columns, held=held, held_until=muted_until, priority=priority
         )
         made = proposal_of(row)
-        id_ = await self._insert(self._columns(made, suggestion.uncounted))
+        id_ = await self._insert(self._sighting_row_values(made, suggestion.uncounted))
         about = {"category": made.category, "scope": made.scope, "type": made.type, "producer": made.producer}
         await self._tell("proposal_created", made, **about)
         if muted_until:
@@ -301,7 +301,7 @@ class _SightingIntake:
         self, proposal: Proposal | None, because: SightingExclusionReason | None
     ) -> tuple[UUID, bool]:
         """Add a row, or count a repeat of an existing one; return its id and whether it was stored already."""
-        columns = self._columns(proposal, because)
+        columns = self._sighting_row_values(proposal, because)
         before = await self.transaction.maybe(Q["same_words"], **columns) if proposal else None
         if before is None:
             return await self._insert(columns), False
@@ -318,7 +318,9 @@ class _SightingIntake:
         await self.transaction.run(Q["add_sighting"], **said)
         return id_
 
-    def _columns(self, proposal: Proposal | None, because: SightingExclusionReason | None) -> dict[str, Any]:
+    def _sighting_row_values(
+        self, proposal: Proposal | None, because: SightingExclusionReason | None
+    ) -> dict[str, Any]:
         """Return the columns that identify a row: text, proposal, cause, and whether it counts."""
         return {
             "space": self.space,

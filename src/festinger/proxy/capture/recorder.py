@@ -265,8 +265,8 @@ def add_reply_log_details(ctx: RequestContext, texts: Sequence[str] = ()) -> Non
     ctx.log_details |= {
         "tokens_read": ctx.reply.tokens_read,
         "tokens_written": ctx.reply.tokens_written,
-        "finish": _truncate(ctx.reply.finish),
-        "tool_calls": [_truncate(call.name) for call in ctx.reply.calls[:MOST_CALLS]],
+        "finish": _clip_and_drop_nul(ctx.reply.finish),
+        "tool_calls": [_clip_and_drop_nul(call.name) for call in ctx.reply.calls[:MOST_CALLS]],
         "happened": [{"name": each.name, **each.payload} for each in ctx.events],
     }
     if texts:
@@ -281,7 +281,7 @@ def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
         agent=ctx.agent,
         session=shorten_session_id(ctx.session.id) if is_forwarded else None,
         route=ctx.route.label,
-        model=_truncate(ctx.chat.model) if is_forwarded else "",
+        model=_clip_and_drop_nul(ctx.chat.model) if is_forwarded else "",
         status=ctx.status,
         memory=ctx.memory_status.result if ctx.memory_status else "",
         reason=ctx.memory_status.reason if ctx.memory_status else "",
@@ -293,9 +293,9 @@ def build_log_line(ctx: RequestContext, *, at: datetime) -> LoggedRequest:
 
 
 def _note_payloads(line: ContextLine) -> list[dict[str, Any]]:
-    return [{"kind": each.kind, "id": _truncate(each.id), "version": each.version} for each in line.notes]
+    return [{"kind": each.kind, "id": _clip_and_drop_nul(each.id), "version": each.version} for each in line.notes]
 
 
-def _truncate(text: str) -> str:
+def _clip_and_drop_nul(text: str) -> str:
     """Truncate a text from outside and drop characters that databases reject."""
     return text[:SHOWN_CHARS].replace("\x00", "")

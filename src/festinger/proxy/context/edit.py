@@ -298,7 +298,7 @@ def build_echo_removals(request: ChatRequest, mark: BlockMarker) -> Iterator[Tex
                     yield TextEdit(path=path, at=offset + start, until=offset + end, text="")
 
 
-def find_foreign_block_lines(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
+def find_block_lines_of_earlier_proxy(request: ChatRequest, mark: BlockMarker) -> frozenset[str]:
     """Lines of our blocks that a proxy before this one put into messages other than the assistant's."""
     return frozenset(
         line

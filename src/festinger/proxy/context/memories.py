@@ -27,7 +27,7 @@ from festinger.services.recollect import (
     NOTHING,
     MemoryFetchResult,
     build_edge_note,
-    is_memory_line,
+    has_memory_note,
     memory_line,
     observation_line,
     recall_lines,
@@ -136,7 +136,7 @@ def find_shown_line_updates(world: World, shown: Mapping[str, ContextLine]) -> d
 
 
 def find_memory_line_updates(shown: Mapping[str, ContextLine], standing: Lines) -> dict[str, LineUpdate]:
-    memory_lines = {about: (line, standing.get(about)) for about, line in shown.items() if is_memory_line(line)}
+    memory_lines = {about: (line, standing.get(about)) for about, line in shown.items() if has_memory_note(line)}
     return {
         about: LineUpdate(line=now) if now is not None else LineUpdate(forgotten=line.notes)
         for about, (line, now) in memory_lines.items()

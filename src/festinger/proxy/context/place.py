@@ -22,7 +22,7 @@ from festinger.proxy.context.edit import (
     choose_system_block,
     correction_lines,
     ends_with_tool_results,
-    find_foreign_block_lines,
+    find_block_lines_of_earlier_proxy,
     find_placed_blocks,
     forgotten_notes,
     insert_blocks,
@@ -38,7 +38,7 @@ from festinger.proxy.protocols.messages import ChatRequest, SkipReason
 from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import ProxySession
 from festinger.services.block import ContextBlock, ContextLine, LineReason, build_block, fit_block
-from festinger.services.recollect import MEMORY, is_memory_line
+from festinger.services.recollect import MEMORY, has_memory_note
 from festinger.settings.tree import ProxySettings
 
 NATIVE_CONTEXT = 4096
@@ -223,7 +223,7 @@ class _BlockPlacer:
             return None, ()
         blocks = [each.block for each in self.standing]
         shown = lines_by_subject(blocks if instead is None else (*blocks, instead))
-        along = find_foreign_block_lines(request, self.ctx.mark)
+        along = find_block_lines_of_earlier_proxy(request, self.ctx.mark)
         changed = _with_reason(
             LineReason.CHANGED, correction_lines({about: now for about, now in found.present.items() if about in shown})
         )
@@ -236,8 +236,8 @@ class _BlockPlacer:
         lines += _with_reason(LineReason.STOOD, older)
         made = build_block(
             self.ctx.settings.proxy.label,
-            graph=[line for line in lines if not is_memory_line(line)],
-            notes=[line for line in lines if is_memory_line(line)],
+            graph=[line for line in lines if not has_memory_note(line)],
+            notes=[line for line in lines if has_memory_note(line)],
             unknown=_with_reason(LineReason.UNKNOWN, found.unknown),
         )
         if made is None:

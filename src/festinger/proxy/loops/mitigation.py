@@ -34,7 +34,7 @@ from festinger.proxy.protocols.content import is_thinking
 from festinger.proxy.protocols.json_edit import (
     AmbiguousJsonError,
     Edit,
-    ElementRemoval,
+    ElementsRemoval,
     MemberUpdate,
     TextEdit,
     apply_edits,
@@ -391,7 +391,7 @@ def _remove_elements(request: ChatRequest, turns: tuple[RequestTurn, ...]) -> Ed
     listed, gone = turns[0].path[:1], {int(turn.path[1]) for turn in turns}
     if request.kind is RequestKind.RESPONSES:
         gone |= set(_thinking_before(request.at(listed), gone))
-    return ElementRemoval(path=listed, indexes=tuple(sorted(gone)))
+    return ElementsRemoval(path=listed, indexes=tuple(sorted(gone)))
 
 
 def _thinking_before(items: list[Any], gone: set[int]) -> Iterator[int]:
@@ -493,6 +493,6 @@ def _covers(patch: Edit, edit: TextEdit) -> bool:
     match patch:
         case TextEdit():
             return patch.path == edit.path and patch.at <= edit.at < (patch.until or patch.at)
-        case ElementRemoval():
+        case ElementsRemoval():
             return edit.path[: len(patch.path)] == patch.path and edit.path[len(patch.path)] in patch.indexes
     return False

@@ -155,14 +155,14 @@ class MemberUpdate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ElementRemoval:
+class ElementsRemoval:
     """Remove elements of an array."""
 
     path: Path
     indexes: tuple[int, ...]
 
 
-Edit = TextEdit | ElementInsertion | MemberUpdate | ElementRemoval
+Edit = TextEdit | ElementInsertion | MemberUpdate | ElementsRemoval
 BytePiece = tuple[int, int, bytes]
 """Start, end and replacement."""
 
@@ -208,7 +208,7 @@ class _EditLocator:
                 yield self._locate_insertion(edit)
             case MemberUpdate():
                 yield from self._locate_member_updates(edit)
-            case ElementRemoval():
+            case ElementsRemoval():
                 yield from self._locate_removals(edit)
 
     def _locate_insertion(self, edit: ElementInsertion) -> BytePiece:
@@ -232,7 +232,7 @@ class _EditLocator:
             start = self.body.index(b"{", self._byte_offset(self._span(edit.path)[0]) if edit.path else 0) + 1
             yield start, start, orjson.dumps(new)[1:-1] + (b"," if known else b"")
 
-    def _locate_removals(self, edit: ElementRemoval) -> Iterator[BytePiece]:
+    def _locate_removals(self, edit: ElementsRemoval) -> Iterator[BytePiece]:
         spans = self._children(edit.path)
         for _, run in groupby(enumerate(sorted(edit.indexes)), key=lambda pair: pair[1] - pair[0]):
             indexes = [index for _, index in run]
@@ -245,7 +245,7 @@ class _EditLocator:
     def _find_insertion_fast(self, edit: ElementInsertion, neighbour: Any) -> int | None:
         """Start of a message list, or of a plain text part that is found by its text."""
         if len(edit.path) == 1 and edit.index == 0:
-            return self._find_list_start(str(edit.path[0]))
+            return self._find_first_element_of_key(str(edit.path[0]))
         if not isinstance(neighbour, dict) or not isinstance(neighbour.get("text"), str):
             return None
         token = self._quick((*edit.path, edit.index, "text"))
@@ -254,7 +254,7 @@ class _EditLocator:
         found = _PART.search(self.body[max(0, token[0] - BEFORE_BYTES) : token[0]])
         return None if found is None else token[0] - len(found[0])
 
-    def _find_list_start(self, key: str) -> int | None:
+    def _find_first_element_of_key(self, key: str) -> int | None:
         token = b'"%s"' % key.encode()
         if self.body.count(token) != 1:
             return None

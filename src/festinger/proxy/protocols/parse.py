@@ -216,7 +216,7 @@ def _parse_blocks(role: ChatRole, blocks: list[dict[str, Any]], index: int, rule
         content=content_hash(messages, others),
         sayings=(
             *(AttributedText(origin=Origin.TOOL, text=result.text) for result in results),
-            *_document_texts(blocks),
+            *_attributed_document_texts(blocks),
             *spoken_parts,
         ),
         others=others,
@@ -236,7 +236,7 @@ def _parse_result(block: dict[str, Any], rules: CleaningRules) -> ChatMessage:
     )
 
 
-def _document_texts(blocks: Iterable[dict[str, Any]]) -> Iterable[AttributedText]:
+def _attributed_document_texts(blocks: Iterable[dict[str, Any]]) -> Iterable[AttributedText]:
     for block in blocks:
         source = block.get("source")
         if block.get("type") == "document" and isinstance(source, dict) and source.get("type") == "text":

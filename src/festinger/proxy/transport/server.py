@@ -102,7 +102,7 @@ class ResponseControl:
         if self._notify is not None:
             self._notify()
 
-    def watch_for_disconnect(self) -> None:
+    def resume_reading_after_body(self) -> None:
         """Notice a disconnect after the whole body has arrived."""
         self._connection.flow.resume_reading()
 
@@ -163,7 +163,7 @@ class ClientConnection(HttpToolsProtocol):
         phase, heads = self._phase, self._heads
         self._read_at = self.stopwatch()
         if self._skipped:
-            self._read_upgrade_body(data)
+            self._feed_ignored_upgrade_body(data)
             return
         self._incoming = data
         super().data_received(data)
@@ -223,9 +223,9 @@ class ClientConnection(HttpToolsProtocol):
     def _unsupported_upgrade_warning(self) -> None:
         error = sys.exception()  # the parser's exception, which says where it stopped
         if self._skipped and error is not None:
-            self._read_upgrade_body(self._incoming[error.args[0] :])
+            self._feed_ignored_upgrade_body(self._incoming[error.args[0] :])
 
-    def _read_upgrade_body(self, data: bytes) -> None:
+    def _feed_ignored_upgrade_body(self, data: bytes) -> None:
         piece = data[: self._skipped]
         self._skipped -= len(piece)
         self.on_body(piece)

@@ -159,7 +159,7 @@ class SseReader:
                 self.unreadable += 1
 
 
-class JsonReader:
+class WholeJsonReader:
     """One JSON document, read when complete."""
 
     def __init__(self, limit: int = LINE_BYTES) -> None:
@@ -188,7 +188,7 @@ class JsonReader:
             return []
 
 
-FrameReader = NdjsonReader | SseReader | JsonReader
+FrameReader = NdjsonReader | SseReader | WholeJsonReader
 
 
 def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
@@ -197,7 +197,7 @@ def reader_for(content_type: bytes, *, limit: int = LINE_BYTES) -> FrameReader:
         return SseReader(limit)
     if kind == b"application/x-ndjson":
         return NdjsonReader(limit)
-    return JsonReader(limit)
+    return WholeJsonReader(limit)
 
 
 class StreamEndReason(StrEnum):
@@ -260,7 +260,7 @@ class StreamTap:
     def __init__(self, listener: ReplyListener, reader: FrameReader, *, endless: bool = True) -> None:
         self._listener = listener
         self._reader = reader
-        self._streamed = not isinstance(reader, JsonReader)
+        self._streamed = not isinstance(reader, WholeJsonReader)
         self._endless = endless
         self._fed = 0
         self._mark: StreamEndReason | None = None

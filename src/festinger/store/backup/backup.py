@@ -130,7 +130,7 @@ def _require_free(target: Path) -> None:
 
 
 def _publish(part: Path, target: Path, made: BackupManifest) -> None:
-    _write_private(manifest_path(part), format_manifest(made))
+    _replace_with_private_text(manifest_path(part), format_manifest(made))
     part.rename(target)
     manifest_path(part).rename(manifest_path(target))
     sync_folder(target.parent)
@@ -260,7 +260,7 @@ def file_fingerprint(path: Path) -> tuple[int, str]:
         return file.tell(), digest.hexdigest()
 
 
-def _write_private(path: Path, text: str) -> None:
+def _replace_with_private_text(path: Path, text: str) -> None:
     path.unlink(missing_ok=True)
     with os.fdopen(open_private_file(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as file:
         file.write(text)

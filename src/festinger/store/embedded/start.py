@@ -53,7 +53,7 @@ def ensure_socket_folder(layout: HomeLayout, *, account: Account) -> Path:
             f"Others than `{account.name}` can enter `{layout.socket}`.",
             hint="Remove that folder; it is made again with the right mode.",
         )
-    return _short(layout.home, account, short_socket_parents(os.environ, euid=os.geteuid()))
+    return _make_short_socket_folder(layout.home, account, short_socket_parents(os.environ, euid=os.geteuid()))
 
 
 def remove_stale_socket(folder: Path) -> None:
@@ -75,7 +75,7 @@ def is_private(folder: Path, account: Account) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == account.uid and stat.S_IMODE(found.st_mode) == PRIVATE_FOLDER
 
 
-def _short(home: Path, account: Account, places: Iterable[Path]) -> Path:
+def _make_short_socket_folder(home: Path, account: Account, places: Iterable[Path]) -> Path:
     identity = home.stat()
     # The inode distinguishes a home from a copy of it.
     mark = hashlib.sha256(f"{home}:{identity.st_dev}:{identity.st_ino}".encode()).hexdigest()[:16]

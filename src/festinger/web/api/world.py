@@ -182,7 +182,7 @@ async def show_concept(call: AdminCall) -> Response:
 
 
 @ROUTES.add("GET", "/admin/api/graph", AccessScope.READ)
-async def show_graph(call: AdminCall) -> Response:
+async def show_neighborhood(call: AdminCall) -> Response:
     """What stands around a word; with `svg` also as a picture."""
     from festinger.web.graph import lay_out_graph, render_svg
 
