@@ -16,6 +16,7 @@ from festinger.judge.pair_reader import (
     NAME,
     NEAR_ENOUGH,
     PairReader,
+    does_reading_count,
     judgement_from_scores,
     keep_surest_news,
     pair_text,
@@ -30,6 +31,7 @@ APART = "Tom is the owner of search", "Mara is the owner of search"
 """Rules go by the first words, and take these for two subjects."""
 
 
+MANY_WORDS = " on every machine that stands in the cellar below the old town hall"
 READ_ALIKE = compare_readings(*(parse_statement(each) for each in UNDECIDED))
 
 
@@ -178,3 +180,20 @@ def test_what_may_be_news_replaces_nothing_but_goes_first(logit: float, relation
     found = judgement_from_scores(row, statements, READ_ALIKE)
 
     assert (found.relation, found.current) == (relation, CurrentSide.NEW)
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(
+    ("old", "new", "read_as", "counts"),
+    [
+        ("The build takes nine minutes.", "The build takes four minutes.", Relation.SAME, True),
+        ("The build takes nine minutes.", f"The build takes four minutes{MANY_WORDS}.", Relation.UPDATE, True),
+        ("The build takes nine minutes.", f"The build takes nine minutes{MANY_WORDS}.", Relation.SAME, False),
+        ("The build takes nine minutes.", "The build got faster. It takes four minutes.", Relation.UPDATE, True),
+        ("The build takes nine minutes.", "The build got slower. It takes nine minutes.", Relation.CONTRADICTS, False),
+    ],
+)
+def test_of_long_statements_only_news_counts(old: str, new: str, read_as: Relation, counts: bool):
+    read = Judgement(relation=read_as, confidence=0.9, judge=NAME, reasoning="")
+
+    assert does_reading_count(read, pair(old, new, similarity=0.7)) is counts

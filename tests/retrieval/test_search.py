@@ -24,6 +24,7 @@ from festinger.retrieval.deps import CorpusSize
 from festinger.retrieval.query import parse_cue, parse_recall_query
 from festinger.retrieval.score import ScoringContext
 from festinger.retrieval.search import (
+    MINOR,
     RANKED_FROM,
     CueLookup,
     CueVector,
@@ -377,6 +378,14 @@ def test_the_memories_of_one_agent_among_many_are_planned_for_each_search():
     assert choose_plan(query, cue, crowded, few=RANKED_FROM) is PlanMode.ANEW
     assert choose_plan(query, cue, crowded, few=RANKED_FROM - 1) is PlanMode.KEPT
     assert choose_plan(query, cue, replace(crowded, vectors=RANKED_FROM), few=RANKED_FROM) is PlanMode.KEPT
+
+
+def test_a_space_that_is_small_beside_the_rest_of_the_store_is_planned_for_each_search():
+    query, cue = parse_recall_query("kiln", now=EPOCH), parse_cue("kiln", now=EPOCH)
+    small = CorpusSize(memories=100, vectors=100, seen=100, parts=0, stored=100 * MINOR, at=0.0)
+
+    assert choose_plan(query, cue, small, few=RANKED_FROM) is PlanMode.KEPT
+    assert choose_plan(query, cue, replace(small, stored=100 * MINOR + 1), few=RANKED_FROM) is PlanMode.ANEW
 
 
 @pytest.mark.parametrize(

@@ -236,12 +236,17 @@ def _block_product(graph: OnnxGraphBuilder, weight: Array, *, hidden: str, name:
 
 
 def _integer_product(graph: OnnxGraphBuilder, *, hidden: str, weight: str, scale: str) -> str:
-    numbers, size, zero = (f"{hidden}_{part}" for part in ("numbers", "size", "zero"))
+    """Multiply integers. Each token has a scale of its own, so that a text gets the same result in any batch."""
+    numbers, size = f"{hidden}_numbers", f"{hidden}_size"
     if numbers not in graph.quantized:
         graph.quantized.add(numbers)
-        graph.nodes.append(helper.make_node("DynamicQuantizeLinear", [hidden], [numbers, size, zero]))
-    product = graph.node("Cast", [graph.node("MatMulInteger", [numbers, weight, zero])], to=TensorProto.FLOAT)
-    return graph.node("Mul", [product, graph.node("Mul", [size, scale])])
+        largest = graph.node("ReduceMax", [graph.node("Abs", [hidden]), graph.whole("token_axis", -1)], keepdims=1)
+        graph.nodes.append(helper.make_node("Mul", [largest, graph.number("step", 1 / 127)], [size]))
+        shifted = graph.node("Add", [graph.node("Div", [hidden, size]), graph.number("rounded_middle", 128.5)])
+        graph.nodes.append(helper.make_node("Cast", [shifted], [numbers], to=TensorProto.UINT8))
+    middle = graph.array("middle", np.array(128, dtype=np.uint8))
+    product = graph.node("Cast", [graph.node("MatMulInteger", [numbers, weight, middle])], to=TensorProto.FLOAT)
+    return graph.node("Mul", [graph.node("Mul", [product, size]), scale])
 
 
 def _layer_norm(

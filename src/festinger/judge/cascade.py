@@ -39,7 +39,7 @@ from festinger.judge.model import (
     is_newer_statement,
     unsure_judgement,
 )
-from festinger.judge.pair_reader import PairReader, select_pair_indexes
+from festinger.judge.pair_reader import PairReader, does_reading_count, select_pair_indexes
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
 from festinger.judge.rules.decide import has_generic_subject
@@ -281,7 +281,8 @@ async def judge_locally(pairs: Sequence[StatementPair], *, reader: PairReader | 
         DEGRADED.labels(what="judge").inc()
         return judged
     for at, by_reader, seen in zip(places, read, compared, strict=True):
-        judged[at] = _weigh_reader(judged[at], by_reader, seen, accept=accept)
+        if does_reading_count(by_reader, pairs[at]):
+            judged[at] = _weigh_reader(judged[at], by_reader, seen, accept=accept)
     return judged
 
 

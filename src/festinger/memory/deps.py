@@ -244,8 +244,9 @@ class MemoryDeps:
     writer: Writer = null_writer_model
     encoder: Callable[[], ClauseEncoder | None] = null_encoder
     """Reads clauses of messages; None if the bundled weights are not loaded."""
-    read_whole: dict[tuple[SpaceId, str], tuple[bool, float]] = field(default_factory=dict)
-    """Whether a search reads all vectors of a space and model, and when that was last checked."""
+    read_whole: dict[tuple[SpaceId, str], tuple[tuple[bool, bool], float]] = field(default_factory=dict)
+    """Whether a search reads all vectors of a space and model, whether that space is small beside the rest of the store, and
+    when that was last checked."""
     sizing: LookupCounter = field(default_factory=LookupCounter)
     warned: set[tuple[str, str]] = field(default_factory=set)
     """Models that gave no usable answer, with the hint that was logged."""

@@ -68,6 +68,8 @@ class CorpusSize:
     """All parts of turns, with vectors of any model or none."""
     bare: int = 0
     """Parts of turns without a vector."""
+    stored: int = 0
+    """About how many memories all spaces have together."""
     at: float
 
 

@@ -38,7 +38,8 @@ select count(*) from (
 
 -- name: count_searchable
 -- How many memories an embedder's vectors could find, how many they do, how many of them an agent sees, how many parts
--- of turns they find, how many there are, and how many have no vector at all; as far as that matters.
+-- of turns they find, how many there are, and how many have no vector at all; as far as that matters. Also about how many
+-- memories the whole store has.
 select
     (select count(*) from (select 1 from memory m where m.space_id = %(space)s and m.status = 'active'
         limit %(limit)s) as counted) as memories,
@@ -51,7 +52,8 @@ select
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
         limit %(limit)s) as counted) as turns,
     (select count(*) from (select 1 from turn_index t where t.space_id = %(space)s and t.agent_id = %(agent)s
-        and t.model is null limit %(limit)s) as counted) as bare;
+        and t.model is null limit %(limit)s) as counted) as bare,
+    (select greatest(c.reltuples, 0)::bigint from pg_class c where c.oid = 'memory'::regclass) as stored;
 
 -- part: seen_memories
 -- Which memories `m` an agent sees that fit a wish, as they stood at its moment. One that had been put away by then

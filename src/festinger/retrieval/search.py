@@ -42,6 +42,8 @@ INDEXED = "indexed"
 """Hits of the vector index or of a ranked scan, rather than of reading all visible vectors."""
 MAY_GIVE_UP = frozenset({"memories_ranked", "memories_indexed", "memories_counted"})
 """Vector query parts that look at a limited number of vectors."""
+MINOR = 10
+"""How many times as large a store must be as a space for the plan of an average space not to fit it."""
 RANKED_FROM = 1_000
 """Fewer memories are read whole with their visibility, since there is nothing to save."""
 NO_MODEL = EmbeddingModelSpec(name="", dims=1)
@@ -117,10 +119,13 @@ def is_plain(query: RecallQuery, cue: ParsedCue) -> bool:
 
 
 def choose_plan(query: RecallQuery, cue: ParsedCue, size: CorpusSize | None, *, few: int) -> PlanMode:
-    """Keep one plan for plain searches. The best plan for others, and where most vectors belong to other agents, depends
-    on what is asked."""
+    """Keep one plan for plain searches. The best plan for others, in a space that is small beside the rest of the store,
+    and where most vectors belong to other agents, depends on what is asked."""
+    if not is_plain(query, cue):
+        return PlanMode.ANEW
+    is_minor = size is not None and size.memories * MINOR < size.stored
     is_crowded = size is not None and size.vectors >= RANKED_FROM and size.seen <= few and not is_mostly_visible(size)
-    return PlanMode.KEPT if is_plain(query, cue) and not is_crowded else PlanMode.ANEW
+    return PlanMode.ANEW if is_minor or is_crowded else PlanMode.KEPT
 
 
 async def look_up_cue(
@@ -353,6 +358,8 @@ async def load_corpus_size(
     known = deps.sizes.get(key)
     if known is not None and now - known.at < COUNTED_FOR:
         return known
+    # Spaces differ in size by orders of magnitude: a plan for any of them would read the largest for the smallest.
+    await transaction.plan(PlanMode.ANEW)
     row = await transaction.one(
         Q["count_searchable"],
         space=scope.space,

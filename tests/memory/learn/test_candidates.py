@@ -7,11 +7,12 @@ from tests.memory.remembering import Mind
 from festinger.ids import MAIN_SPACE
 from festinger.memory.learn.candidates import should_scan_all
 from festinger.memory.model import LearnAction
-from festinger.store.pool import Store
+from festinger.store.pool import PlanMode, Store, Transaction
 from festinger.store.queries import Query, load_queries
 
 Q = load_queries("festinger.memory")
 
+CROWDED = ask("update pg_class set reltuples = 1e6 where oid = 'memory'::regclass")
 UNSORTED = ask("select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true)")
 
 
@@ -41,6 +42,24 @@ async def test_the_newest_memory_is_found_by_the_index_without_sorting_all(store
 )
 def test_a_space_is_read_whole_if_it_is_small_or_lost_in_a_crowd(own: int, everybody: float, whole: bool):
     assert should_scan_all(own, everybody=everybody) is whole
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+async def test_a_space_that_is_small_beside_the_rest_of_the_store_is_planned_for_each_search(
+    store: Store, monkeypatch: pytest.MonkeyPatch, crowded: bool
+):
+    planned: list[PlanMode] = []
+
+    async def plan(_transaction: Transaction, mode: PlanMode) -> None:
+        planned.append(mode)
+
+    monkeypatch.setattr(Transaction, "plan", plan)
+    if crowded:
+        await store.run(CROWDED)
+
+    await Mind(store).learn("The kiln is warm.")
+
+    assert planned == ([PlanMode.ANEW] if crowded else [])
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from festinger.memory.learn.decision import JudgedCandidate
 from festinger.memory.learn.statement import LearnRequest, Statement, content_overlap, content_words
 from festinger.memory.model import Kind, Memory, memory_from_row
 from festinger.memory.vectors import StatementVectors
-from festinger.store.pool import Transaction
+from festinger.store.pool import PlanMode, Transaction
 from festinger.store.queries import load_queries
 from festinger.store.vectors import READ_WHOLE_BELOW, EmbeddingModelSpec, find_nearest, find_nearest_each
 from festinger.world.write import load_concept_rows
@@ -178,7 +178,10 @@ async def _find_by_vector(
 ) -> dict[int, list[LearnCandidate]]:
     """Find the candidates of statements with the same owner, kind and model."""
     statement, vectors = next(iter(group.values()))
-    whole = await _should_scan_all(deps, transaction, space, vectors.model)
+    whole, is_minor = await _choose_scan(deps, transaction, space, vectors.model)
+    if is_minor:
+        # The plan that is kept is one for an average space.
+        await transaction.plan(PlanMode.ANEW)
     rows = await find_nearest_each(
         transaction,
         Q["candidates_of_each"].only(frozenset({"whole"} if whole else ())),
@@ -286,9 +289,10 @@ def should_scan_all(own: int, *, everybody: float) -> bool:
     return own < FEW or (own < READ_WHOLE_BELOW and own * CROWD < everybody)
 
 
-async def _should_scan_all(
+async def _choose_scan(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, model: EmbeddingModelSpec
-) -> bool:
+) -> tuple[bool, bool]:
+    """Return whether to scan all vectors of a space, and whether it is small beside the rest of the store."""
     key, now = (space, model.name), deps.stopwatch()
     known = deps.read_whole.get(key)
     if known is not None and now - known[1] < KNOWN_FOR:
@@ -296,9 +300,10 @@ async def _should_scan_all(
     own = await transaction.value(Q["count_vectors"], space=space, model=model.name, limit=READ_WHOLE_BELOW)
     if own >= INDEXED_FROM:
         await deps.ask(transaction, INDEX, model=model.name, dims=model.dims)
-    whole = should_scan_all(own, everybody=await transaction.value(Q["believed_size"]))
-    deps.read_whole[key] = whole, now
-    return whole
+    everybody = await transaction.value(Q["believed_size"])
+    chosen = should_scan_all(own, everybody=everybody), own * CROWD < everybody
+    deps.read_whole[key] = chosen, now
+    return chosen
 
 
 async def _find_related_ids(
