@@ -73,6 +73,32 @@ async def test_plain_sentences_about_oneself_are_kept_and_small_talk_is_not(data
     assert "green" in color
 
 
+async def test_a_list_about_oneself_is_kept_and_a_list_to_work_on_is_not(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(
+            at,
+            "A bit about me:\n- I'm a baker in Trieste\n- lactose intolerant since school\n- I get up at 3 am\n\n"
+            "How do I get more sleep?",
+        )
+        await chat(at, "Sort these complaints by tone:\n- my order came cold\n- I live next door and wait an hour")
+        kept = await active(at)
+        dessert = await notes(at, "What dessert could I order tonight?")
+
+    assert sorted(kept) == ["I get up at 3 am", "I'm a baker in Trieste", "Lactose intolerant since school"]
+    assert "actose intolerant" in dessert
+
+
+async def test_whom_somebody_knows_is_learned_from_requests_and_not_from_stories(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "Please write a short toast for my cousin Bela, she turns forty")
+        await chat(at, "Write a novel chapter in which a knight complains: my squire Odo is lazy")
+        who = await notes(at, "Who is Bela?")
+        kept = await active(at)
+
+    assert "Bela is my cousin" in who
+    assert not any("Odo" in each for each in kept)
+
+
 async def test_an_instruction_for_all_answers_goes_with_every_question_and_a_preference_only_where_it_helps(
     database_url: str, tmp_path: Path
 ):

@@ -10,10 +10,12 @@ from wordfreq import zipf_frequency
 from festinger.embedding.trained_encoder import open_text_classifier
 from festinger.memory.extract.classifier import reader_path
 from festinger.memory.extract.clauses import COMMON, split_clauses, strip_clause_lead_ins, to_word_shapes
+from festinger.memory.extract.introductions import find_introductions
 from festinger.memory.extract.statements import (
     asks_to_remember,
     classify_kind,
     extract_statements,
+    flatten_lists,
     is_task,
     may_hold_statements,
     resolve_pronoun,
@@ -171,6 +173,7 @@ def test_a_sentence_ends_at_an_emoticon():
     found = split_clauses("The bike is gone :( I take the tram")
 
     assert [each.text for each in found] == ["The bike is gone.", "I take the tram"]
+    assert [each.text for each in split_clauses("The bike is gone :(")] == ["The bike is gone."]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +186,10 @@ def test_a_sentence_ends_at_an_emoticon():
         ("What shall I buy for my uncle? He collects stamps.", "my uncle collects stamps"),
         ("Olga's back. She runs the till.", "Olga runs the till"),
         ("I met Olga and Sven. He runs the till.", "I met Olga and Sven. He runs the till"),
+        ("Mila joined the band in March, she plays the oboe.", "Mila plays the oboe"),
+        ("actually Kibana moved, it's on port 9000 now.", "Kibana is on port 9000 now"),
+        ("They handed out new badges, mine is number 44.", "They handed out new badges, mine is number 44"),
+        ("My aunt Vera agrees. Right now it's 50%, that's 19 hours.", "Right now it's 50%, that's 19 hours"),
         ("Print me a quiz. They are nine years old.", "Print me a quiz. They are nine years old"),
     ],
 )
@@ -190,6 +197,76 @@ def test_a_pronoun_gets_the_subject_of_the_sentence_before_or_keeps_that_sentenc
     clause = split_clauses(message)[-1]
 
     assert resolve_pronoun(clause.text.rstrip("."), clause) == text
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "lists"),
+    [
+        (
+            "About our band:\n- oboe\n- two drums\n- we rehearse on Mondays\nany ideas?",
+            "About our band: oboe, two drums.\nWe rehearse on Mondays.\nany ideas?",
+            {1},
+        ),
+        ("1. I sing alto\n2) who sings bass?", "I sing alto. Who sings bass?", {0}),
+        ("Fix the spelling:\n- I sing altoo", "Fix the spelling:\n- I sing altoo", set()),
+        ("Which is louder?\n\n* an oboe\n* a drum", "Which is louder?\n\n* an oboe\n* a drum", set()),
+        ("no list - at all", "no list - at all", set()),
+    ],
+)
+def test_a_list_of_ones_own_is_read_as_prose_and_one_below_a_task_stays(message: str, text: str, lists: set[int]):
+    assert flatten_lists(message) == (text, frozenset(lists))
+
+
+class Reading:
+    """An encoder that is sure of clauses with one of its words."""
+
+    def __init__(self, *sure: str) -> None:
+        self._sure = sure
+
+    async def logits(self, texts: Sequence[str]) -> list[float]:
+        clauses = [text.partition(" [SEP]")[0] for text in texts]
+        return [9.0 if any(word in clause for word in self._sure) else -4.0 for clause in clauses]
+
+
+async def test_who_lists_some_facts_lists_facts():
+    message = "Our band:\n- I sing alto\n- Jo plays the oboe\n- mostly old waltzes\n- no gigs in August"
+
+    both = [each.text for each in await extract_statements(message, encoder=Reading("alto", "oboe"))]
+    one = [each.text for each in await extract_statements(message, encoder=Reading("alto"))]
+
+    assert both == ["I sing alto", "Jo plays the oboe", "Mostly old waltzes", "No gigs in August"]
+    assert one == ["I sing alto"]
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("a toast for my cousin Bela please", ["Bela is my cousin"]),
+        ("Write to our choir leader Mrs Odum that we're late", ["Mrs Odum is our choir leader"]),
+        ("Nadia (my sister in law) is coming", ["Nadia is my sister in law"]),
+        ("My neighbor Ilse's hens escaped", ["Ilse is my neighbor"]),
+        ("my friend Bo and I need a tent", ["Bo is my friend"]),
+        ("my old Fiat won't start", []),
+        ("our Django cluster is down", []),
+        ("our build server Jenkins cluster", []),
+        ("my cats Mo and Flo are twins", []),
+        ("my aunt speaks Tamil", []),
+    ],
+)
+def test_a_name_is_introduced_in_passing(message: str, told: list[str]):
+    found = find_introductions(message)
+
+    assert [each.text for each in found] == told
+    assert all(message[each.start : each.end].endswith(("Bela", "Odum", "law", "Ilse", "Bo")) for each in found)
+
+
+async def test_an_introduction_is_kept_only_where_it_is_surely_ones_own():
+    message = "a toast for my cousin Bela please"
+
+    sure = await extract_statements(message, encoder=Reading("is my cousin"))
+
+    assert [(each.text, each.only_as_news) for each in sure] == [("Bela is my cousin", False)]
+    assert await extract_statements(message, encoder=Reading()) == []
 
 
 def test_a_clause_whose_object_stands_before_it_is_not_cut_off():

@@ -50,10 +50,9 @@ def score_clause_form(clause: Clause, message: str) -> float:
 
 def build_encoder_input(clause: Clause, message: str) -> str:
     """Format a clause with its context as the encoder was trained to read it; lead-ins are context."""
-    end = clause.start + len(clause.text)
     bare = strip_clause_lead_ins(clause.text)
     start = clause.start + max(0, clause.text.rfind(bare))
-    return f"{bare} [SEP] {message[:start][-LEFT_CHARS:]} [SEP] {message[end:][:RIGHT_CHARS]}"
+    return f"{bare} [SEP] {message[:start][-LEFT_CHARS:]} [SEP] {message[clause.end :][:RIGHT_CHARS]}"
 
 
 def reader_path() -> Path:

@@ -28,7 +28,7 @@ LONGEST_SIDE = 40
 """Words on one side of a cut that are searched for a verb."""
 
 _SENTENCE = re.compile(r"[^.!?。！？\n]++(?:[.!?]++(?=[^\s.!?\"')\]])[^.!?。！？\n]++)*+[.!?。！？]*+[\"')\]]?")
-_EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s)")
+_EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s|$)")
 """Emoticons, which end a sentence like a full stop."""
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
@@ -86,6 +86,7 @@ class Clause:
 
     text: str
     start: int
+    end: int
     sentence: str
     """The whole sentence that contains it."""
     position: int
@@ -120,6 +121,7 @@ def split_clauses(message: str) -> list[Clause]:
                     Clause(
                         text=text,
                         start=start + offset,
+                        end=start + offset + len(text),
                         sentence=sentence,
                         position=place,
                         before=before,
@@ -211,7 +213,7 @@ def can_stand_alone(text: str, *, is_right: bool = False) -> bool:
 
 def _asks_for(text: str) -> bool:
     found = _REQUEST.match(text)
-    return found is not None and found[1].casefold() not in FUNCTION_WORDS | _irregular_forms()
+    return found is not None and found[1].casefold() not in FUNCTION_WORDS | verb_forms()
 
 
 def contains_verb(text: str) -> bool:
@@ -220,12 +222,12 @@ def contains_verb(text: str) -> bool:
         _CONTRACTED.search(" ".join(written)) is not None
         or _PAST.search(" ".join(written)) is not None
         or find_verb_index(written) is not None
-        or any(word in _irregular_forms() for word in written[1:])
+        or any(word in verb_forms() for word in written[1:])
     )
 
 
 @cache
-def _irregular_forms() -> frozenset[str]:
+def verb_forms() -> frozenset[str]:
     """Forms that are verbs in any context: `left`, `took`, `went`."""
     return frozenset(word for line in read_lines("irregular_forms") for word in line.split()[1:])
 
@@ -273,14 +275,14 @@ def _shape(word: str, *, first: bool) -> str:
         return "<number>"
     if word[:1].isupper() and not first:
         return "<name>"
-    if _is_common(small):
+    if is_common_word(small):
         return small
     if _PATH.search(word):
         return "<path>"
     return next((f"<{suffix}>" for suffix in _SUFFIXES if small.endswith(suffix)), "<word>")
 
 
-def _is_common(word: str) -> bool:
+def is_common_word(word: str) -> bool:
     """Whether a word is common, or a compound of such words; as `wordfreq` says, without its large dictionary."""
     shares, inverse = _common_shares(), 0.0
     for token in lossy_tokenize(word, "en"):
@@ -325,7 +327,7 @@ def _context(clause: Clause) -> Iterator[str]:
 
 def _frame(clause: Clause, message: str) -> Iterator[str]:
     """Yield the words around a clause: they tell whether it is the writer's own, a story or a quoted mail."""
-    around = message[: clause.start][-FRAME_CHARS:], message[clause.start + len(clause.text) :][:FRAME_CHARS]
+    around = message[: clause.start][-FRAME_CHARS:], message[clause.end :][:FRAME_CHARS]
     for where, text in zip(("left", "right"), around, strict=True):
         for word in {word.casefold() for word in split_words(text)}:
             if word.isalpha() and len(word) > 2:

@@ -51,6 +51,7 @@ _MONTHS = frozenset(
         "december",
     ]
 )
+CALENDAR = _DAYS | _MONTHS
 _TOKEN = re.compile(r"[^\W_]++(?:[.:/@_'-]++[^\W_]++)*+")
 
 

@@ -19,7 +19,7 @@ from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import archive, supersede
 from festinger.memory.extract.classifier import statement_probabilities
 from festinger.memory.extract.clauses import split_clauses
-from festinger.memory.extract.statements import classify_kind
+from festinger.memory.extract.statements import classify_kind, flatten_lists
 from festinger.memory.extract.turns import SOURCE, PersonTurn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
@@ -76,7 +76,8 @@ async def correct_turn_with_model(deps: MemoryDeps, scope: Scope, turn: PersonTu
 
 
 async def _may_hold_statement(deps: MemoryDeps, text: str) -> bool:
-    likely = await statement_probabilities(split_clauses(text), text, encoder=deps.encoder())
+    said, _ = flatten_lists(text)
+    likely = await statement_probabilities(split_clauses(said), said, encoder=deps.encoder())
     return max(likely, default=0.0) >= MAY_STATE
 
 

@@ -6,12 +6,23 @@ A clause that points back (`they always start with INV-`) gets the noun it refer
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from festinger.judge.rules.slots import find_verb_index
 from festinger.memory.extract.classifier import ClauseEncoder, score_clause_form, statement_probabilities
-from festinger.memory.extract.clauses import Clause, split_clauses, split_words, strip_clause_lead_ins
+from festinger.memory.extract.clauses import (
+    Clause,
+    can_stand_alone,
+    is_common_word,
+    split_clauses,
+    split_words,
+    strip_clause_lead_ins,
+)
+from festinger.memory.extract.corrections import CALENDAR
+from festinger.memory.extract.introductions import ANYWHERE, find_introductions
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_question, is_small_talk, is_transient
 from festinger.text.secrets import MARK
@@ -31,6 +42,10 @@ NEWS = 0.08
 HOPELESS = -4.0
 """Logit by form alone below which no clause is kept: the least of those kept among the labeled messages is -2.8, and
 the encoder would have to be surer than it is of four in five."""
+OWN_LIST, OWN_SHARE = 2, 1 / 3
+"""Items of a list kept for themselves, and their share, from which the others are kept, too: who lists facts lists facts."""
+LONGEST_NAME = 2
+"""Words of an item that may be a mere name: `Postgres 15`."""
 MOST_READ = 60
 """Clauses read per message; more means a document."""
 MOST = 20
@@ -71,6 +86,7 @@ _TASTE = re.compile(
     r"\b(?:prefer|favou?rite|would\s+rather|like|love|hate|dislike|can(?:'t|not)\s+stand|enjoy|allerg|intoleran|vegan|vegetarian)",
     re.IGNORECASE,
 )
+_LIST_ITEM = re.compile(r"[ \t]{0,12}(?:[-*•–]|\d{1,2}[.)])[ \t]{1,4}(?=\S)")
 _RULE = re.compile(
     r"(?:always|never|don'?t|do\s+not|only|use|avoid|stop|keep|call|answer|reply|respond|write|speak|give|when|whenever|before"
     r"|after|no|from\s+now\s+on)\b|.*\b(?:must|should|have\s+to|need\s+to|mustn't|shouldn't)\b",
@@ -82,9 +98,13 @@ _EVERY_TIME = re.compile(
 )
 _OWN = re.compile(r"(?:i|we|my|our|it|they|he|she|this|that|call|\w+s)\b", re.IGNORECASE)
 """What a statement may begin with: a person, a thing with a verb that agrees, or how to be called."""
-_POINTING = re.compile(r"(?:it|they|he|she|this|that|these|those|its|their|his|her)(?:'s|'re)?\b", re.IGNORECASE)
+_POINTING = re.compile(
+    r"(?:it|they|he|she|this|that|these|those|its|their|his|her|mine|ours|hers|theirs)(?:'s|'re)?\b", re.IGNORECASE
+)
 _PERSONAL = frozenset({"he", "she", "his", "her"})
 _PLURAL = frozenset({"they", "their", "these", "those"})
+_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
+_ONES_OWN = frozenset({"mine", "ours", "hers", "theirs"})
 _POSSESSIVES = frozenset({"its", "their", "his", "her"})
 _PERSON = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)?\b[A-Z][\w'-]*[a-z](?:\s[A-Z][\w'-]*[a-z])*(?<!'s)|\b(?:my|our)\s[\w-]+"
@@ -127,20 +147,63 @@ class ExtractedStatement:
 
 async def extract_statements(message: str, *, encoder: ClauseEncoder | None = None) -> list[ExtractedStatement]:
     """Return what a person's message states, in order."""
-    clauses = split_clauses(message)
+    message, lists = flatten_lists(message)
+    clauses = [*split_clauses(message), *(find_introductions(message) if encoder else ())]
     asked = _asked_sentences(clauses)
     readable = [clause for clause in clauses if can_be_statement(clause, is_asked=clause.position in asked)][:MOST_READ]
     likely = await statement_probabilities(readable, message, encoder=encoder)
     usual = THRESHOLD if encoder else THRESHOLD_BY_FORM
+    places = [message.count("\n", 0, clause.start) for clause in readable]
+    own = lists & _lines_of_facts(places, [share >= usual for share in likely])
     found = []
-    for clause, probability in zip(readable, likely, strict=True):
+    for clause, line, probability in zip(readable, places, likely, strict=True):
         is_asked = clause.position in asked
-        is_likely = is_asked or probability >= _threshold_of(clause, usual)
-        if is_likely or (encoder and probability >= NEWS and score_clause_form(clause, message) >= HOPELESS):
+        is_likely = is_asked or line in own or probability >= _threshold_of(clause, usual)
+        may_be_news = encoder and clause.position != ANYWHERE and probability >= NEWS
+        if is_likely or (may_be_news and score_clause_form(clause, message) >= HOPELESS):
             found += [
                 replace(each, only_as_news=not is_likely) for each in _build_statements(clause, is_asked=is_asked)
             ]
     return found[:MOST]
+
+
+def _lines_of_facts(lines: Sequence[int], are_sure: Sequence[bool]) -> frozenset[int]:
+    """Return the lines of which enough clauses are kept for themselves."""
+    read = Counter(lines)
+    sure = Counter(line for line, is_sure in zip(lines, are_sure, strict=True) if is_sure)
+    return frozenset(line for line, count in sure.items() if count >= max(OWN_LIST, OWN_SHARE * read[line]))
+
+
+def flatten_lists(message: str) -> tuple[str, frozenset[int]]:
+    """Rewrite lists of one's own as prose; returns the numbers of the lines that hold one, too.
+
+    The classifier has learned from prose who says what. A list below a task or a question is material to work on. Each
+    item becomes a sentence, but mere names of things, which say nothing alone, stay together behind the line above.
+    """
+    lines: list[str] = []
+    lists: set[int] = set()
+    for is_list, group in groupby(message.split("\n"), key=lambda line: _LIST_ITEM.match(line) is not None):
+        above = next((line.rstrip() for line in reversed(lines) if line.strip()), "")
+        if not is_list or _asks_for_work(above):
+            lines += group
+            continue
+        items = [_LIST_ITEM.sub("", line, count=1).rstrip(" .;,") for line in group]
+        names = [item for item in items if len(split_words(item)) <= LONGEST_NAME and not can_stand_alone(item)]
+        if names:
+            head = f"{lines.pop().rstrip()} " if lines and lines[-1].rstrip().endswith(":") else ""
+            lines.append(f"{head}{', '.join(names)}.")
+        lists.add(len(lines))
+        lines.append(" ".join(_to_sentence(item) for item in items if item not in names))
+    return "\n".join(lines), frozenset(lists)
+
+
+def _to_sentence(item: str) -> str:
+    return f"{item[:1].upper()}{item[1:]}{'' if item.endswith(('!', '?')) else '.'}"
+
+
+def _asks_for_work(line: str) -> bool:
+    asked = split_clauses(line)[-1:]
+    return line.endswith("?") or any(is_task(strip_clause_lead_ins(clause.text)) for clause in asked)
 
 
 def _threshold_of(clause: Clause, usual: float) -> float:
@@ -152,7 +215,8 @@ def _threshold_of(clause: Clause, usual: float) -> float:
 
 def may_hold_statements(message: str) -> bool:
     """Whether `extract_statements` might find anything in a message. Fast, and never wrong when it says no."""
-    clauses = split_clauses(message)
+    message, _ = flatten_lists(message)
+    clauses = [*split_clauses(message), *find_introductions(message)]
     return bool(_asked_sentences(clauses)) or any(
         can_be_statement(clause, is_asked=False) and score_clause_form(clause, message) >= HOPELESS
         for clause in clauses
@@ -267,14 +331,15 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
         if subject := subject_of(earlier):
             return f"{text[: found.start()]}{subject}{text[found.end() :]}"
         return f"{earlier.rstrip(' ,.!')}: {text}" if len(earlier) <= LONGEST_CONTEXT else text
-    noun = _find_antecedent(match.group().casefold(), earlier) or _find_antecedent(
-        match.group().casefold(), clause.before
-    )
+    word = match.group().casefold()
+    noun = _find_antecedent(word, earlier)
+    if noun is None and word.partition("'")[0] not in _DEMONSTRATIVES:
+        noun = _find_antecedent(word, clause.before)
     if noun is None:
         context = _CONJUNCTION.sub("", strip_clause_lead_ins(earlier).rstrip(" ,.!(")).rstrip(" ,.!(")
         is_usable = 0 < len(context) <= LONGEST_CONTEXT and not earlier.endswith("?")
         return f"{context}{'. ' if earlier == clause.before else ', '}{text}" if is_usable else text
-    word, rest = match.group().casefold(), text[match.end() :]
+    rest = text[match.end() :]
     if word in _POSSESSIVES:
         return f"{noun}'s{rest}"
     verb = {"'s": " is", "'re": " are"}.get(word[len(word.partition("'")[0]) :], "")
@@ -284,12 +349,20 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
 def _find_antecedent(pronoun: str, earlier: str) -> str | None:
     """Return what a pronoun refers to in the text before it; None if nothing fits, or several people do."""
     word = pronoun.partition("'")[0]
-    subject = subject_of(earlier)
+    subject = subject_of(strip_clause_lead_ins(earlier))
+    if word in _ONES_OWN:
+        return None
     if word in _PERSONAL:
         named = [
             each.group()
             for each in _PERSON.finditer(earlier)
-            if each.start() or _is_whose(each) or each.group() == subject
+            if each.group().casefold() not in CALENDAR
+            and (
+                each.start()
+                or _is_whose(each)
+                or each.group() == subject
+                or not is_common_word(each.group().casefold())
+            )
         ]
         return named[0] if len(set(named)) == 1 else None
     nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
