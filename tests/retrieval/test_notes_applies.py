@@ -3,9 +3,12 @@
 from datetime import UTC, datetime
 from uuid import UUID
 
+import pytest
+
 from festinger.retrieval.notes import (
     CurrentMemory,
     add_cosine_to_logit,
+    asks_about_self,
     limit_notes_by_length,
     pair_text,
     select_note_indexes,
@@ -51,3 +54,18 @@ def test_beside_a_long_message_fewer_notes_are_read():
     assert limit_notes_by_length(notes, "y")[0] is notes[0]
     assert 20 <= short < 30
     assert 8 <= long < 10
+
+
+@pytest.mark.parametrize(
+    ("message", "is_asked"),
+    [
+        ("What do you know about me?", True),
+        ("do you still remember us", True),
+        ("Who am I?", True),
+        ("What do you know about my garden?", False),
+        ("do you know how to help me?", False),
+    ],
+)
+def test_who_asks_what_is_known_about_them_gets_everything_that_was_found(message: str, is_asked: bool):
+    assert asks_about_self(message) is is_asked
+    assert len(select_note_indexes([0.5, -3.0, -3.0, -2.5], message, most=5)) == (4 if is_asked else 1)

@@ -88,6 +88,24 @@ async def test_a_list_about_oneself_is_kept_and_a_list_to_work_on_is_not(databas
     assert "actose intolerant" in dessert
 
 
+async def test_who_asks_what_is_known_about_them_is_told_more_than_a_note_or_two(database_url: str, tmp_path: Path):
+    told = [
+        "I'm Milan.",
+        "I teach chemistry in Graz.",
+        "We have a parrot.",
+        "I don't eat fish.",
+        "My bike is a blue tandem.",
+    ]
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        for each in told:
+            await chat(at, each)
+        known = await notes(at, "What do you know about me?")
+        other = await notes(at, "What do you know about comets?")
+
+    assert [word in known for word in ("Milan", "chemistry", "parrot", "fish", "tandem")] == [True] * 5
+    assert other == ""
+
+
 async def test_whom_somebody_knows_is_learned_from_requests_and_not_from_stories(database_url: str, tmp_path: Path):
     async with stage(database_url, tmp_path, **EMBEDDER) as at:
         await chat(at, "Please write a short toast for my cousin Bela, she turns forty")
@@ -128,6 +146,15 @@ async def test_what_was_said_in_one_breath_comes_back_together(database_url: str
 
 
 @pytest.mark.requirement("J-03")
+async def test_an_object_stays_with_what_it_refers_to(database_url: str, tmp_path: Path):
+    async with stage(database_url, tmp_path, **EMBEDDER) as at:
+        await chat(at, "I'll stop running the pottery club, Mrs Okello will take it over. what do I hand to her?")
+        who = await notes(at, "Who runs the pottery club?")
+
+    assert "Okello" in who
+    assert "pottery club" in who
+
+
 async def test_while_it_is_not_decided_whether_news_replaces_a_note_the_news_is_shown_alone(
     database_url: str, tmp_path: Path
 ):

@@ -89,6 +89,14 @@ READ_CHARS = 3_000
 """Characters of notes and message read while a request waits, some 70 ms of a core: twenty notes beside a short
 question, the nearest nine beside a long message."""
 
+RECOUNTED = 12
+"""Notes shown to somebody who asks what is known about them."""
+
+_ASKS_ABOUT_SELF = re.compile(
+    r"\byou\b[\w\s']{0,40}\b(?:know|remember|recall|noted|stored|saved|learned)\s(?:(?:about|of)\s)?(?:me|us|myself)\b"
+    r"|\bwho\s(?:am\si|are\swe)\b",
+    re.IGNORECASE,
+)
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
@@ -142,9 +150,16 @@ def add_cosine_to_logit(logit: float, cosine: float | None) -> float:
     return logit + NEARNESS * (NOT_NEAR if cosine is None else cosine) + OFFSET
 
 
+def asks_about_self(message: str) -> bool:
+    """Whether people ask what is known about themselves: `what do you remember about me?`."""
+    return _ASKS_ABOUT_SELF.search(message) is not None
+
+
 def select_note_indexes(scores: Sequence[float], message: str, *, most: int) -> list[int]:
     """Return the indexes of the notes to show, best first."""
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
+    if asks_about_self(message):
+        return ranked[:RECOUNTED]
     first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
     if not ranked or scores[ranked[0]] < first:
         return []

@@ -27,8 +27,10 @@ from festinger.records import record_json
 from festinger.retrieval.notes import (
     COMPANION_BEHIND,
     COMPANIONS,
+    RECOUNTED,
     CurrentMemory,
     NoteScorer,
+    asks_about_self,
     limit_notes_by_length,
     load_likely_updates,
     load_same_turn_memories,
@@ -189,7 +191,7 @@ async def _recall_memories(
     query = parse_recall_query(
         cue,
         now=app.tools.clock(),
-        limit=MOST_NOTES if reader is None else CANDIDATES,
+        limit=MOST_NOTES if reader is None else RECOUNTED if asks_about_self(cue) else CANDIDATES,
         kinds=KINDS,
         exclude=sorted(exclude),
         strict=True,

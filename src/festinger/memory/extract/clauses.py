@@ -35,7 +35,7 @@ _CUT = re.compile(
     r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
     r"|\sso\s(?=\w{2,20}\s(?:me|us)\b)"
 )
-_OBJECT = re.compile(r"[A-Z]\w{0,30}\s\w{1,20}\s(?:it|them)\b")
+_OBJECT = re.compile(r"[A-Z]\w{0,30}(?:\s\w{1,20}){1,3}\s(?:it|them)\b")
 """`Katja owns it`: cut off from its referent it says nothing."""
 _WORD = re.compile(r"[^\W_]++(?:['’.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SUBJECT = re.compile(
@@ -51,8 +51,11 @@ _REQUEST = re.compile(r"([a-z]{2,20})(?<!ed)(?<![^s]s)\s(?:me|us)\b", re.IGNOREC
 """Something asked for, whatever the verb: `tell me how`."""
 _DIRECTIVE = re.compile(r"(?:always|never|don'?t|do\s+not|please|only|use|call|keep|no\s+more)\b", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(?:i'm|i've|i'll|i'd|we're|we've|he's|she's|it's|they're|that's|there's)\b", re.IGNORECASE)
-_PAST = re.compile(r"\b(?:i|we|you|he|she|it|they)\s+(?:\w+ly\s+|just\s+)?\w{3,}ed\b", re.IGNORECASE)
-"""A regular past form behind a pronoun, whatever the verb: `we upgraded`."""
+_SAID_OF = re.compile(
+    r"\b(?:(?:i|we|you|they)\s+(?:\w+ly\s+|just\s+)?([a-z]{3,})|(?:he|she|it)\s+(?:\w+ly\s+|just\s+)?([a-z]{2,}(?:ed|[^s]s)))\b",
+    re.IGNORECASE,
+)
+"""What follows a subject pronoun is a verb, whichever: `we base`, `she upgraded`."""
 _MARKER = re.compile(
     r"(?:and|but|so|also|plus|btw|by\s+the\s+way|fyi|ps|p\.s\.|ok|okay|well|o+h+|a+h+|h+m+|u+[hm]+|e+r+m*|u+gh+|hey|hi|hello|yeah|yes|yep|yup|no|nope"
     r"|nah|wait|actually|anyway|anyways|please|pls|sorry|oops|right|sure|thanks|thank\s+you|look|listen|fine|great|cool"
@@ -220,7 +223,7 @@ def contains_verb(text: str) -> bool:
     written = split_words(text)[:LONGEST_SIDE]
     return (
         _CONTRACTED.search(" ".join(written)) is not None
-        or _PAST.search(" ".join(written)) is not None
+        or any((each[1] or each[2]).casefold() not in FUNCTION_WORDS for each in _SAID_OF.finditer(" ".join(written)))
         or find_verb_index(written) is not None
         or any(word in verb_forms() for word in written[1:])
     )
