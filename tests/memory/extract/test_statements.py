@@ -238,6 +238,14 @@ async def test_who_lists_some_facts_lists_facts():
     assert one == ["I sing alto"]
 
 
+async def test_a_sentence_that_the_next_one_repeats_is_not_kept_twice():
+    message = "We took in a stray. she's called Moth"
+
+    assert [each.text for each in await extract_statements(message, encoder=Convinced())] == [
+        "We took in a stray. she's called Moth"
+    ]
+
+
 @pytest.mark.parametrize(
     ("message", "told"),
     [

@@ -164,7 +164,17 @@ async def extract_statements(message: str, *, encoder: ClauseEncoder | None = No
             found += [
                 replace(each, only_as_news=not is_likely) for each in _build_statements(clause, is_asked=is_asked)
             ]
-    return found[:MOST]
+    return _drop_contained(found)[:MOST]
+
+
+def _drop_contained(found: Sequence[ExtractedStatement]) -> list[ExtractedStatement]:
+    """Drop what another one repeats whole: a clause that points back may keep the sentence before it."""
+    whole = [each.text.casefold() for each in found if not each.only_as_news]
+    return [
+        each
+        for each in found
+        if not any(each.text.casefold() in text and each.text.casefold() != text for text in whole)
+    ]
 
 
 def _lines_of_facts(lines: Sequence[int], are_sure: Sequence[bool]) -> frozenset[int]:
