@@ -14,6 +14,7 @@ from itertools import groupby
 from festinger.judge.rules.slots import find_verb_index
 from festinger.memory.extract.classifier import ClauseEncoder, score_clause_form, statement_probabilities
 from festinger.memory.extract.clauses import (
+    LONGEST_MESSAGE,
     Clause,
     can_stand_alone,
     is_common_word,
@@ -192,7 +193,8 @@ def flatten_lists(message: str) -> tuple[str, frozenset[int]]:
     """
     lines: list[str] = []
     lists: set[int] = set()
-    for is_list, group in groupby(message.split("\n"), key=lambda line: _LIST_ITEM.match(line) is not None):
+    said = message[:LONGEST_MESSAGE].split("\n")
+    for is_list, group in groupby(said, key=lambda line: _LIST_ITEM.match(line) is not None):
         above = next((line.rstrip() for line in reversed(lines) if line.strip()), "")
         if not is_list or _asks_for_work(above):
             lines += group
