@@ -205,7 +205,7 @@ def can_stand_alone(text: str, *, is_right: bool = False) -> bool:
     """Whether a piece of a sentence has its own subject and verb, or is a directive."""
     if _DIRECTIVE.match(text) or (is_right and (_asks_for(text) or (text.endswith("?") and _ASKING.match(text)))):
         return True
-    written = split_words(text)[:LONGEST_SIDE]
+    written = split_words(text[:LONGEST_CLAUSE])[:LONGEST_SIDE]
     if len(written) < 2:
         return False
     if is_right and written[0].islower() and not _SUBJECT.match(text):
@@ -220,7 +220,7 @@ def _asks_for(text: str) -> bool:
 
 
 def contains_verb(text: str) -> bool:
-    written = split_words(text)[:LONGEST_SIDE]
+    written = split_words(text[:LONGEST_CLAUSE])[:LONGEST_SIDE]
     return (
         _CONTRACTED.search(" ".join(written)) is not None
         or any((each[1] or each[2]).casefold() not in FUNCTION_WORDS for each in _SAID_OF.finditer(" ".join(written)))
