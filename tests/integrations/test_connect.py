@@ -11,9 +11,9 @@ from festinger.integrations.connect import (
     TOOLS,
     InstalledCommands,
     ToolConfigLocation,
-    apply_changes,
     build_edits,
     plan_changes,
+    write_config_changes,
 )
 
 JSON = '{\n    "theirs": {"keep": [1, 2]},  // a comment\n    "hooks": {},\n}\n'
@@ -29,7 +29,7 @@ def change(person: Path, tool: str, *, connect: bool = True, project: Path | Non
         festinger=Path("/opt/bin/festinger"), hook=Path("/opt/bin/festinger-hook"), folder=folder
     )
     changes = plan_changes(build_edits(place, commands), folder, connect=connect)
-    apply_changes(tool, changes, folder, connect=connect)
+    write_config_changes(tool, changes, folder, connect=connect)
     return changes
 
 

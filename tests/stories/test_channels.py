@@ -14,7 +14,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope
 from festinger.memory.edit import edit
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.proposals.channels.webhook import sign_body
+from festinger.proposals.channels.webhook import build_signature_header
 from festinger.proposals.verdicts.reviewers import add_reviewer, deactivate_reviewer
 
 SECRET = "a secret of both sides"
@@ -67,7 +67,7 @@ def through_webhook(at: Inbox) -> Decide:
         given = dict(words) | ({"until": f"{UNTIL}T00:00:00Z"} if "until" in words else {})
         message = {"proposal": proposal, "verdict": verdict, "author": "ann", "ref": proposal} | given
         body = json.dumps(message).encode()
-        named = {"festinger-signature": sign_body(SECRET, body, at=at.hands.now)}
+        named = {"festinger-signature": build_signature_header(SECRET, body, at=at.hands.now)}
         await ask(at.deps.pages, "POST", "/admin/api/verdicts", body=body, headers=named)
 
     return decide

@@ -236,7 +236,7 @@ def plan_changes(edits: Sequence[ConfigEdit], folder: Path, *, connect: bool) ->
     return changes
 
 
-def apply_changes(tool: str, changes: Sequence[FileChange], folder: Path, *, connect: bool) -> None:
+def write_config_changes(tool: str, changes: Sequence[FileChange], folder: Path, *, connect: bool) -> None:
     """Write the files, with a backup and a record of each."""
     records = _load_records(folder)
     make_folder(folder)

@@ -193,7 +193,7 @@ async def load_page_of_memories(
     async with deps.store.transaction() as transaction:
         while len(kept) < most:
             found = await _list_rows(deps, transaction, scope, wanted, after=after, limit=most)
-            kept += await _filter_by_moment(deps, transaction, scope, wanted, found)
+            kept += await _restore_as_of(deps, transaction, scope, wanted, found)
             if len(found) < most:
                 break
             # Some of these may not have been believed then: continue until the page is full.
@@ -336,7 +336,7 @@ async def count_daily_by_kind(deps: MemoryDeps, space: SpaceId, since: datetime)
     return [dict(row) for row in await deps.store.all(Q["daily_kinds"], space=space, since=since)]
 
 
-async def _filter_by_moment(
+async def _restore_as_of(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, wanted: MemoryFilter, found: Sequence[Memory]
 ) -> list[Memory]:
     if not wanted.is_dated:

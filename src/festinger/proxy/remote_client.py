@@ -52,13 +52,13 @@ class AdminClient:
     async def ask(self, method: str, path: str, *, body: Any = None, **query: str) -> Any:
         """Send a request and return the JSON response; server errors are raised as the error they name."""
         answer = await self._send(method, path, b"" if body is None else orjson.dumps(body), query)
-        return _parse_document(answer.content, status=answer.status_code, base=self.base)
+        return _parse_response(answer.content, status=answer.status_code, base=self.base)
 
     async def send_json_lines(self, path: str, lines: Sequence[bytes], **query: str) -> list[Any]:
         """Send JSON lines and return the documents of the response, one per line."""
         answer = await self._send("POST", path, b"\n".join(lines), query, content_type="application/x-ndjson")
         said = [answer.content] if answer.is_error else [line for line in answer.content.split(b"\n") if line.strip()]
-        return [_parse_document(each, status=answer.status_code, base=self.base) for each in said]
+        return [_parse_response(each, status=answer.status_code, base=self.base) for each in said]
 
     async def fetch_all_pages(self, path: str, *, limit: int, **query: str) -> list[Any]:
         """Return the items of a list, page by page."""
@@ -138,7 +138,7 @@ def check_server_address(address: str) -> str:
     return parts.geturl().rstrip("/")
 
 
-def _parse_document(raw: bytes, *, status: int, base: str) -> Any:
+def _parse_response(raw: bytes, *, status: int, base: str) -> Any:
     try:
         document = orjson.loads(raw)
     except orjson.JSONDecodeError as error:

@@ -53,7 +53,7 @@ async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
     checks = [
         *check_settings(app.settings),
         *check_files(app.settings, app.home),
-        *await _check_stored(app, now),
+        *await _run_store_checks(app, now),
         check_cache_listener(app.listener),
         check_world_cache(app.world.worlds),
     ]
@@ -61,11 +61,11 @@ async def run_checks(app: App, *, ask_models: bool = False) -> list[Check]:
         checks += await check_embedder(app.embedder, at=now)
         checks.append(await _check_app_reranker(app))
     if ask_models:
-        checks += await check_models(await _open_models(app), app.tools.stopwatch)
+        checks += await check_models(await _resolve_llm_per_purpose(app), app.tools.stopwatch)
     return checks
 
 
-async def _check_stored(app: App, now: datetime) -> list[Check]:
+async def _run_store_checks(app: App, now: datetime) -> list[Check]:
     """Check the store and what is in it. A database that goes down meanwhile is reported instead."""
     store = await check_store(app.store, app.settings.now.store, home=app.home, now=now)
     if worst_severity(store) is CheckSeverity.FAIL:
@@ -153,7 +153,7 @@ async def _check_app_reranker(app: App) -> Check:
     )
 
 
-async def _open_models(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
+async def _resolve_llm_per_purpose(app: App) -> Mapping[ModelPurpose, Model | FestingerError | None]:
     """Return the model of each purpose, or the error if a chosen one is unavailable."""
     found: dict[ModelPurpose, Model | FestingerError | None] = {}
     for purpose in ModelPurpose:

@@ -234,7 +234,7 @@ async def withdraw_source(
     let_in = await _find_admitting_votes(change, votes)
     work = _WorldRepair(change=change, causes=causes, outcomes=outcomes, votes=let_in)
     triples = list(dict.fromkeys([*map(triple_from_row, causes), *let_in]))
-    disputes = await _load_conflict_images(work, triples)
+    disputes = await _snapshot_conflict_rows(work, triples)
     await _without(work, triples)
     await _fill_freed_slots(work)
     calmed = await demote_orphan_concepts(change, (slot[0] for slot in work.freed))
@@ -270,7 +270,7 @@ async def _find_admitting_votes(change: WorldChange, votes: Sequence[Image]) -> 
     }
 
 
-async def _load_conflict_images(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
+async def _snapshot_conflict_rows(work: _WorldRepair, touched: Iterable[Triple]) -> list[Image]:
     concepts = sorted({triple[0] for triple in touched})
     rows = await work.change.all("image_disputes", concepts=concepts)
     return [row["image"] for row in rows]

@@ -14,7 +14,13 @@ from tests.proposals.verdicts.test_rules import proposal
 
 from festinger.errors import BadSignature
 from festinger.ids import Origin
-from festinger.proposals.channels.webhook import build_headers, build_message, hash_url, sign_body, verify_signature
+from festinger.proposals.channels.webhook import (
+    build_headers,
+    build_message,
+    build_signature_header,
+    hash_url,
+    verify_signature,
+)
 from festinger.proposals.deps import EffectPreview
 from festinger.proposals.gate import InboxStatus, Ripeness, RipenessResult
 from festinger.proposals.inbox import ProposalCard
@@ -65,13 +71,13 @@ def test_the_signature_is_the_hmac_of_time_and_body():
     moment = int(NOW.timestamp())
     mac = hmac.new(SECRET.encode(), f"{moment}.".encode() + b"{}", hashlib.sha256).hexdigest()
 
-    assert sign_body(SECRET, b"{}", at=NOW) == f"t={moment},v1={mac}"
+    assert build_signature_header(SECRET, b"{}", at=NOW) == f"t={moment},v1={mac}"
 
 
 @pytest.mark.requirement("H-83")
 @given(st.binary(max_size=200), st.integers(-300, 300))
 def test_what_was_signed_within_the_time_is_believed(body: bytes, seconds: int):
-    header = sign_body(SECRET, body, at=NOW + timedelta(seconds=seconds))
+    header = build_signature_header(SECRET, body, at=NOW + timedelta(seconds=seconds))
 
     verify_signature(header, SECRET, body, now=NOW, tolerance=300)
     with pytest.raises(BadSignature):
@@ -82,12 +88,12 @@ def test_what_was_signed_within_the_time_is_believed(body: bytes, seconds: int):
 @pytest.mark.parametrize(
     ("header", "body"),
     [
-        (sign_body(SECRET, b"{}", at=NOW - timedelta(seconds=301)), b"{}"),
-        (sign_body(SECRET, b"{}", at=NOW + timedelta(seconds=301)), b"{}"),
-        (sign_body(SECRET, b"{}", at=NOW), b"{} "),
-        (sign_body("another", b"{}", at=NOW), b"{}"),
-        (sign_body(SECRET, b"{}", at=NOW).replace("t=1", "t=2"), b"{}"),
-        (sign_body(SECRET, b"{}", at=NOW).partition(",")[0], b"{}"),
+        (build_signature_header(SECRET, b"{}", at=NOW - timedelta(seconds=301)), b"{}"),
+        (build_signature_header(SECRET, b"{}", at=NOW + timedelta(seconds=301)), b"{}"),
+        (build_signature_header(SECRET, b"{}", at=NOW), b"{} "),
+        (build_signature_header("another", b"{}", at=NOW), b"{}"),
+        (build_signature_header(SECRET, b"{}", at=NOW).replace("t=1", "t=2"), b"{}"),
+        (build_signature_header(SECRET, b"{}", at=NOW).partition(",")[0], b"{}"),
         ("", b"{}"),
     ],
     ids=["old", "early", "changed", "other secret", "other time", "no mac", "nothing"],
@@ -112,7 +118,7 @@ def test_a_message_is_the_card_with_links_and_hidden_characters_shown():
     assert said["links"]["verdict"] == "/admin/api/verdicts"
     named = build_headers(told, b"{}", secret=SECRET, at=NOW)
     assert (named["Festinger-Event"], named["Festinger-Delivery"]) == ("proposal_promoted", str(told.id))
-    assert named["Festinger-Signature"] == sign_body(SECRET, b"{}", at=NOW)
+    assert named["Festinger-Signature"] == build_signature_header(SECRET, b"{}", at=NOW)
     assert "Festinger-Signature" not in build_headers(told, b"{}", secret="", at=NOW)
 
 

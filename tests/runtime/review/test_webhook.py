@@ -15,7 +15,7 @@ from tests.web.asgi import Got, ask
 from tests.web.deps import kept
 
 from festinger.ids import MAIN_SPACE
-from festinger.proposals.channels.webhook import sign_body, verify_signature
+from festinger.proposals.channels.webhook import build_signature_header, verify_signature
 from festinger.proposals.inbox import load_card
 from festinger.proposals.model import Proposal, ProposalType, VerdictKind
 from festinger.proposals.verdicts.reviewers import add_reviewer
@@ -101,7 +101,7 @@ def answered(proposal: Proposal, verdict: str = "reject", **more: Any) -> dict[s
 
 async def sent(at: Approving, message: dict[str, Any], *, secret: str = SECRET, header: str = "") -> Got:
     body = json.dumps(message).encode()
-    named = {"festinger-signature": header or sign_body(secret, body, at=at.hands.now)}
+    named = {"festinger-signature": header or build_signature_header(secret, body, at=at.hands.now)}
     pages = build_admin_app(kept(at.app))
     return await ask(pages, "POST", "/admin/api/verdicts", body=body, headers=named)
 
@@ -131,7 +131,7 @@ async def test_whoever_cannot_sign_or_is_not_known_decides_nothing(database_url:
         message = answered(proposal)
 
         wrong = await sent(at, message, secret="guessed")
-        old = sign_body(SECRET, json.dumps(message).encode(), at=at.hands.now.replace(hour=11))
+        old = build_signature_header(SECRET, json.dumps(message).encode(), at=at.hands.now.replace(hour=11))
         late = await sent(at, message, header=old)
         unknown = await sent(at, message)
 

@@ -22,10 +22,10 @@ from festinger.integrations.connect import (
     FileChange,
     InstalledCommands,
     ToolConfigLocation,
-    apply_changes,
     build_edits,
     plan_changes,
     summarize_hooks,
+    write_config_changes,
     write_private_file,
 )
 from festinger.runtime.app import App
@@ -120,7 +120,7 @@ async def _change(
         if dry_run:
             context.say("".join(map(_format_difference, changes)))
         else:
-            apply_changes(tool, changes, folder, connect=connect)
+            write_config_changes(tool, changes, folder, connect=connect)
         if connect and tool in REMARKS:
             context.say(f"{tool}: {REMARKS[tool]}")
     if not connect and not dry_run and not any(row["files"] for row in summarize_hooks(folder)):

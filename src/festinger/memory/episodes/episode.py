@@ -201,7 +201,7 @@ class TurnSentence:
     position: int
 
     @property
-    def words(self) -> int:
+    def word_count(self) -> int:
         return len(self.text.split())
 
 

@@ -415,16 +415,16 @@ async def _save_summary(deps: MemoryDeps, ended: ClosedEpisode, summary: Episode
     """Store a summary unless there is one, then learn the lessons."""
     deps.step("summed up")
     async with deps.store.transaction() as transaction:
-        row = await transaction.maybe(Q["summarise_episode"], **_columns(deps, ended, summary))
+        row = await transaction.maybe(Q["summarise_episode"], **_summary_params(deps, ended, summary))
         if row is None and summary.by not in OWN_WORDS:
             stated = await list_statements(transaction, ended.episode.space_id, ended.turns)
             taken = summarize_by_extract(ended.turns, stated)
-            row = await transaction.maybe(Q["replace_summary"], **_columns(deps, ended, summary, was=taken))
+            row = await transaction.maybe(Q["replace_summary"], **_summary_params(deps, ended, summary, was=taken))
     deps.step("summary kept")
     return await _learn_lessons_if_summarized(deps, ended.episode.space_id, ended.episode.id)
 
 
-def _columns(
+def _summary_params(
     deps: MemoryDeps, ended: ClosedEpisode, summary: EpisodeSummary, *, was: EpisodeSummary | None = None
 ) -> dict[str, object]:
     columns: dict[str, object] = {

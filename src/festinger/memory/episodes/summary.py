@@ -127,7 +127,7 @@ def extract_title(turns: Sequence[EpisodeTurn], stated: Sequence[TurnStatement] 
         return _cut_title(max(stated, key=lambda each: (each.importance, saliency(each.wording))).wording)
     spoken = [turn for turn in dialogue_turns(turns) if turn.content.strip()]
     asked = list_sentences([turn for turn in spoken if turn.role is TurnRole.USER]) or list_sentences(spoken)
-    telling = [sentence for sentence in asked if sentence.words >= FEWEST_SENTENCE_WORDS] or asked
+    telling = [sentence for sentence in asked if sentence.word_count >= FEWEST_SENTENCE_WORDS] or asked
     return _cut_title(telling[0].text if telling else spoken[0].content)
 
 
@@ -138,7 +138,7 @@ def _cut_title(text: str) -> str:
 
 
 def _weight(sentence: TurnSentence, *, first: int, last: int) -> float:
-    if sentence.words < FEWEST_SENTENCE_WORDS:
+    if sentence.word_count < FEWEST_SENTENCE_WORDS:
         return 0.0
     at_an_end = ENDS if sentence.turn.seq in (first, last) else 1.0
     return saliency(sentence.text) * SPEAKERS.get(sentence.turn.origin, 1.0) * at_an_end
@@ -152,11 +152,11 @@ def _select_sentences(by_weight: Sequence[TurnSentence]) -> list[TurnSentence]:
     for sentence in by_weight:
         if words >= FEWEST_WORDS:
             return taken
-        if words + sentence.words > MOST_WORDS:
+        if words + sentence.word_count > MOST_WORDS:
             left.append(sentence)
             continue
         taken.append(sentence)
-        words += sentence.words
+        words += sentence.word_count
     if words < FEWEST_WORDS and left:
         taken.append(_cut(left[0], MOST_WORDS - words))
     return taken

@@ -33,7 +33,7 @@ ANSWER = "/admin/api/verdicts"
 _HEADER = re.compile(r"t=(\d{1,12}),v1=([0-9a-f]{64})")
 
 
-def sign_body(secret: str, body: bytes, *, at: datetime) -> str:
+def build_signature_header(secret: str, body: bytes, *, at: datetime) -> str:
     """Return the signature header: when the body was signed, and proof of the secret."""
     moment = int(at.timestamp())
     return f"t={moment},v1={_compute_mac(secret, body, moment=moment)}"
@@ -69,7 +69,7 @@ def build_message(event: Event, card: ProposalCard, look: EffectPreview) -> dict
 def build_headers(event: Event, body: bytes, *, secret: str, at: datetime) -> Mapping[str, str]:
     """Return the headers of a message; without a secret it is not signed."""
     plain = {"Content-Type": "application/json", EVENT: event.name, DELIVERY: str(event.id)}
-    return plain | {SIGNATURE: sign_body(secret, body, at=at)} if secret else plain
+    return plain | {SIGNATURE: build_signature_header(secret, body, at=at)} if secret else plain
 
 
 def hash_url(url: str) -> str:

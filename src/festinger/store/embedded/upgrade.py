@@ -40,7 +40,7 @@ async def upgrade_cluster(server: EmbeddedServerSpec, deadline: Deadline, *, clo
     layout = server.layout
     old = await _old_programs(server)
     try:
-        await _back_up_old_cluster(server, old, deadline, clock=clock)
+        await _dump_old_cluster(server, old, deadline, clock=clock)
         await _build_upgraded_cluster(server, old)
     except FestingerError as error:
         raise CannotStart(
@@ -78,7 +78,7 @@ async def _old_programs(server: EmbeddedServerSpec) -> Binaries:
     return await ensure_runnable(wheel, account=server.account, copies=server.layout.binaries)
 
 
-async def _back_up_old_cluster(server: EmbeddedServerSpec, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
+async def _dump_old_cluster(server: EmbeddedServerSpec, old: Binaries, deadline: Deadline, *, clock: Clock) -> Path:
     """Back up with the old server. This also shuts it down cleanly, which `pg_upgrade` requires."""
     layout = server.layout
     before = EmbeddedServerSpec(layout=layout, binaries=old, account=server.account, password=server.password)
