@@ -15,6 +15,7 @@ from festinger.clock import system_clock
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
 from festinger.proxy.parser import RequestParser
+from festinger.proxy.request import RequestContext
 from festinger.proxy.sessions.session import SessionRegistry
 from festinger.proxy.statements import RequestLearner
 from festinger.runtime.lifecycle import BackgroundTasks
@@ -35,8 +36,12 @@ class SlowReader:
     def use_model(self, _setting: str) -> None: ...
 
 
-def start(reader: SlowReader, said: str) -> RequestLearner:
-    """A learner that a request with one message has passed."""
+def start(reader: SlowReader, *said: str) -> RequestLearner:
+    """A learner that a new conversation with these messages of a person has passed."""
+    return start_request(reader, *said)[0]
+
+
+def start_request(reader: SlowReader, *said: str) -> tuple[RequestLearner, RequestContext]:
     app: Any = SimpleNamespace(
         memory=SimpleNamespace(deps=SimpleNamespace(without_blocks=str)),
         own_model=SimpleNamespace(setting="", note=lambda **_: None),
@@ -44,11 +49,12 @@ def start(reader: SlowReader, said: str) -> RequestLearner:
     )
     learner = RequestLearner(lambda: app, background=BackgroundTasks(), reader=reader)
     sessions = SessionRegistry(most=10, idle=timedelta(hours=1))
-    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": said}]}).encode()
+    replies = [[{"role": "user", "content": each}, {"role": "assistant", "content": "ok"}] for each in said]
+    body = json.dumps({"model": "m", "messages": [turn for both in replies for turn in both][:-1]}).encode()
     ctx = request_context("/v1/chat/completions", body)
     assert RequestParser(sessions, clock=system_clock, new_id=uuid4).parse(ctx) is None
     learner.start(ctx)
-    return learner
+    return learner, ctx
 
 
 @pytest.mark.parametrize("said", ["Which port does staging use?", "Write a test for the parser.", "ok thanks!"])
@@ -75,3 +81,20 @@ async def test_a_turn_that_may_state_something_or_is_long_is_waited_for(said: st
 
     assert before == (True, False)
     assert not learner.is_learning(MAIN_SPACE)
+
+
+async def test_nothing_waits_for_a_history_that_is_new_here_although_it_is_read_as_well():
+    reader = SlowReader()
+    learner = start(reader, "Our staging database listens on port 5433.", "Which port does staging use?")
+
+    await learner.settled(MAIN_SPACE, DEFAULT_AGENT)
+
+    assert [each.done() for each in reader.asked] == [False]
+
+
+async def test_a_wish_to_remember_counts_for_the_response_only_if_it_is_the_newest_message():
+    reader = SlowReader()
+    _, ctx = start_request(reader, "Remember that the demo is on Friday.", "Which port does staging use?")
+
+    assert ctx.learning is None
+    assert len(reader.asked) == 1

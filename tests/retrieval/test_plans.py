@@ -1,6 +1,7 @@
 """How much does each way of searching read of a large memory?"""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from tests.plans import most_read, most_read_by_kept_plan
@@ -75,6 +76,13 @@ async def test_no_way_of_searching_reads_much_more_than_it_gives(
     }
     read |= {
         f"{part} by a kept plan": max([await count_read(store, {part}, each) for each in asked])
+        for part in sorted(Q["candidates"].choices - READS_ALL - NARROWED)
+    }
+    less = [each | {"exclude": [UUID(int=1), UUID(int=2)]} for each in asked]
+    read |= {
+        f"{part} without some by a kept plan": max(
+            [await count_read(store, {part, "excluding"}, each) for each in less]
+        )
         for part in sorted(Q["candidates"].choices - READS_ALL - NARROWED)
     }
 

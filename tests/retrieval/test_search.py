@@ -361,9 +361,11 @@ def read_of(terms: tuple[str, ...] = (), *, must: str | None = None, has_pieces:
         ('the "old kiln"', {}, PlanMode.ANEW),
         ("the kiln last week", {}, PlanMode.ANEW),
         ("kiln", {"tags": ["rare"]}, PlanMode.ANEW),
-        ("kiln", {"exclude": [uuid4()]}, PlanMode.ANEW),
+        ("kiln", {"kinds": ["fact"]}, PlanMode.ANEW),
+        ("kiln", {"kinds": [*Kind]}, PlanMode.KEPT),
+        ("kiln", {"exclude": [uuid4()]}, PlanMode.KEPT),
     ],
-    ids=["plain", "a word less", "a phrase", "a time", "a tag", "one less"],
+    ids=["plain", "a word less", "a phrase", "a time", "a tag", "a kind", "all kinds", "one less"],
 )
 def test_a_search_without_filters_keeps_its_plan(cue: str, asked: dict[str, Any], plan: PlanMode):
     query, read = parse_recall_query(cue, now=EPOCH, **asked), parse_cue(cue, now=EPOCH)
@@ -395,10 +397,12 @@ def test_a_space_that_is_small_beside_the_rest_of_the_store_is_planned_for_each_
         (11, 10, {}, {"memories_indexed", "turns_whole"}),
         (11, 11, {"origins": ["person"]}, {"memories_counted", "turns_counted", "narrowed"}),
         (11, 11, {"kinds": ["fact"]}, {"memories_counted", "narrowed"}),
+        (11, 11, {"kinds": [*Kind]}, {"memories_indexed"}),
+        (11, 11, {"exclude": [UUID(int=1)]}, {"memories_indexed", "turns_indexed", "excluding"}),
         (11, 11, {"kinds": ["turn"], "since": EPOCH}, {"turns_counted", "narrowed"}),
         (10, 10, {"tags": ["rare"]}, {"memories_whole", "narrowed"}),
     ],
-    ids=["few memories", "few parts", "an origin", "a kind", "turns since", "few of them"],
+    ids=["few memories", "few parts", "an origin", "a kind", "all kinds", "one less", "turns since", "few of them"],
 )
 def test_few_are_read_whole_and_what_a_filter_leaves_is_counted(
     seen: int, parts: int, asked: dict[str, Any], chosen: set[str]

@@ -29,6 +29,7 @@ from festinger.proxy.sessions.session import shorten_session_id
 from festinger.proxy.transport.upstream import find_upstream_base
 from festinger.runtime.app import App
 from festinger.runtime.lifecycle import BackgroundTasks
+from festinger.services.recollect import source_turn_id
 from festinger.world.recall import SourceText
 
 KEPT = frozenset({"stored", "confirmed", "refined", "superseded", "pending"})
@@ -94,15 +95,18 @@ class RequestLearner:
             return
         scope = _build_scope(ctx)
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in texts]
-        asks = any(asks_to_remember(each.text) for each in texts)
+        newest = [each.text for each in texts if source_turn_id(each) == source_turn_id(texts[-1])]
+        asks = any(map(asks_to_remember, newest))
+        # Of a history that is new here, most was said long ago: nobody waits until all of it is read.
+        awaited = turns if asks or len(newest) == len(texts) else []
         if self._reader is not None:
             self._reader.use_model(app.own_model.setting)
             if not asks and (learned := self._reader.learn(scope, turns)) is not None:
-                self._follow(app, scope, learned, turns)
+                self._follow(app, scope, learned, awaited)
                 learned.add_done_callback(partial(_mark_space_used, app, scope.space))
                 return
         task = self._background.start(learn_turns(app, scope, turns))
-        self._follow(app, scope, task, turns)
+        self._follow(app, scope, task, awaited)
         task.add_done_callback(partial(self._skip, scope.space, turns))
         if asks:
             ctx.learning = partial(_wait_for_status, app, task, ctx.settings.proxy.memory_deadline_ms / 1000)
@@ -120,6 +124,7 @@ class RequestLearner:
         return {task for task, may_state in self._open.get(key, {}).items() if may_state()}
 
     def _follow(self, app: App, scope: Scope, task: asyncio.Future[Any], turns: Sequence[PersonTurn]) -> None:
+        """Let requests wait for a task that reads these turns among others."""
         key = (scope.space, scope.agent)
         # Looked at once, and only if a request comes before they are learned, which is rare.
         may_state = cache(lambda: any(may_teach(app.memory.deps, turn.text) for turn in turns))

@@ -65,6 +65,9 @@ and (m.status = any(%(statuses)s) or (%(disputing)s and m.status = 'held' and m.
      join memory o on o.space_id = l.space_id and o.id = l.to_id and o.status = 'active'
      where l.space_id = m.space_id and l.from_id = m.id and l.relation = 'contradicts' and l.undone_at is null)))
 and %(with_memories)s
+-- when: excluding
+and m.id <> all(%(exclude)s::uuid[])
+-- end
 -- when: narrowed
 and (%(kinds)s::text[] is null or m.kind = any(%(kinds)s))
 and (%(since)s::timestamptz is null or coalesce(m.event_time, m.created_at) >= %(since)s)
@@ -72,7 +75,6 @@ and (%(until)s::timestamptz is null or coalesce(m.event_time, m.created_at) <= %
 and (%(subject)s::text is null or m.subject_key = %(subject)s)
 and (%(tags)s::text[] is null or m.tags @> %(tags)s)
 and (%(origins)s::text[] is null or m.origin = any(%(origins)s))
-and (%(exclude)s::uuid[] is null or m.id <> all(%(exclude)s))
 and (%(as_of)s::timestamptz is null
      or (m.created_at <= %(as_of)s and (m.superseded_at is null or m.superseded_at > %(as_of)s)))
 and (%(as_of)s::timestamptz is null or m.status not in ('archived', 'held') or 'active' = coalesce(
@@ -114,11 +116,13 @@ with eligible as not materialized (
     select t.space_id, t.turn_id, t.part, t.content_tsv, t.len, t.at, t.embedding, t.model from turn_index t
     where (t.space_id = %(space)s) is true and t.agent_id = %(agent)s and %(with_turns)s
       and (%(open_episode)s::uuid is null or t.episode_id <> %(open_episode)s)
+      -- when: excluding
+      and t.turn_id <> all(%(exclude)s::uuid[])
+      -- end
       -- when: narrowed
       and (%(since)s::timestamptz is null or t.at >= %(since)s)
       and (%(until)s::timestamptz is null or t.at <= %(until)s)
       and (%(origins)s::text[] is null or t.origin = any(%(origins)s))
-      and (%(exclude)s::uuid[] is null or t.turn_id <> all(%(exclude)s))
       and (%(as_of)s::timestamptz is null or t.at <= %(as_of)s)
       and (%(must)s::text is null or exists (
           select 1 from turn_index w where w.space_id = %(space)s and w.turn_id = t.turn_id and w.part = 0

@@ -22,11 +22,12 @@ from festinger.clock import aware, iso
 from festinger.errors import BadInput
 from festinger.ids import Origin
 from festinger.memory.learn.statement import subject_key
-from festinger.memory.model import Status, parse_kind
+from festinger.memory.model import Kind, Status, parse_kind
 from festinger.text.time_spans import TimeSpan, find_time_span
 
 TURN = "turn"
 """The kind of turns, which can be searched for but not learned."""
+MEMORY_KINDS = frozenset(kind.value for kind in Kind)
 MOST_ITEMS = 100
 MOST_HOPS = 2
 LONGEST_CUE = 8_000
@@ -82,16 +83,19 @@ class RecallQuery:
     @property
     def has_filters(self) -> bool:
         """Whether it may exclude most candidates."""
-        named = (self.kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
+        named = (self.memory_kinds, self.since, self.until, self.subject, self.origins, self.as_of, self.valid_at)
         return bool(self.tags) or any(each is not None for each in named)
 
     @property
     def memory_kinds(self) -> list[str] | None:
-        return None if self.kinds is None else [kind for kind in self.kinds if kind != TURN]
+        """The kinds that memories must have; `None` if any will do, as beside every message of a chat."""
+        if self.kinds is None or MEMORY_KINDS.issubset(self.kinds):
+            return None
+        return [kind for kind in self.kinds if kind != TURN]
 
     @property
     def with_memories(self) -> bool:
-        return self.kinds is None or bool(self.memory_kinds)
+        return self.memory_kinds is None or bool(self.memory_kinds)
 
     @property
     def statuses(self) -> list[str]:

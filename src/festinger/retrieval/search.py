@@ -114,8 +114,8 @@ async def embed_cue(embedder: Embedder | None, cue: ParsedCue) -> CueVector | No
 
 
 def is_plain(query: RecallQuery, cue: ParsedCue) -> bool:
-    """Whether a search has neither filters nor a time."""
-    return not (query.has_filters or query.exclude or cue.phrases or cue.without or cue.span)
+    """Whether a search has neither filters nor a time. Leaving out a few memories changes no plan."""
+    return not (query.has_filters or cue.phrases or cue.without or cue.span)
 
 
 def choose_plan(query: RecallQuery, cue: ParsedCue, size: CorpusSize | None, *, few: int) -> PlanMode:
@@ -233,6 +233,7 @@ def choose_query_parts(query: RecallQuery, read: CueLookup, size: CorpusSize | N
         of_memories = "ranked"
     chosen = {
         "narrowed": not is_plain(query, read.asked.cue),
+        "excluding": bool(query.exclude),
         f"memories_{of_memories}": query.with_memories and size is not None,
         f"turns_{by_meaning(size.parts) if size else ''}": query.with_turns and size is not None,
         "memory_words": query.with_memories and bool(read.asked.terms),
@@ -302,8 +303,12 @@ async def fetch_candidates(
     refs = {ref.int: ref for each in found.arms.values() for ref in each}
     said = found.turns
     turns = [ref for number, ref in refs.items() if number in said]
-    is_narrowed = not is_plain(query, read.asked.cue)
-    needed = {"turns": bool(turns), "named": bool(found.named), "narrowed": is_narrowed}
+    needed = {
+        "turns": bool(turns),
+        "named": bool(found.named),
+        "narrowed": not is_plain(query, read.asked.cue),
+        "excluding": bool(query.exclude),
+    }
     rows = await transaction.all(
         bind_model(FETCH, probe.model if probe else NO_MODEL).only(
             frozenset(part for part, is_needed in needed.items() if is_needed)

@@ -275,8 +275,8 @@ def build_cue(texts: Sequence[SourceText]) -> str:
     newest = next((said for said in texts if said.origin is Origin.PERSON), None)
     if newest is None:
         return ""
-    turn = _turn_id(newest)
-    parts = [said.text for said in texts if said.origin is Origin.PERSON and _turn_id(said) == turn]
+    turn = source_turn_id(newest)
+    parts = [said.text for said in texts if said.origin is Origin.PERSON and source_turn_id(said) == turn]
     whole = "\n".join(reversed(parts))
     return _OPERATORS.sub(" ", whole if len(whole) <= CUE_CHARS else _extract_question(whole)).strip()
 
@@ -298,7 +298,7 @@ def has_memory_note(line: ContextLine) -> bool:
     return any(note.kind in NOTES for note in line.notes)
 
 
-def _turn_id(said: SourceText) -> str:
+def source_turn_id(said: SourceText) -> str:
     """Texts of one turn differ only in the number at the end of their ids."""
     return (said.message or "").rpartition(":")[0]
 
