@@ -132,6 +132,7 @@ class AgentCycle:
     """Calls that need a yes, in words."""
     granted: dict[str, str] = field(default_factory=dict)
     """Calls by key that nobody asked for and that may be made, with why."""
+    is_forget_request: bool = False
 
     def row(self) -> dict[str, Any]:
         hidden = (
@@ -147,6 +148,7 @@ class AgentCycle:
             "asks",
             "granted",
             "told",
+            "is_forget_request",
         )
         kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
         return kept | {"candidates": json.dumps(self.candidates)}
@@ -179,12 +181,26 @@ def find_escalation_reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> 
 
 def format_notes_as_answer(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    asks, lines = is_question(message), [line for line in notes.splitlines() if line.startswith("- ")]
+    asks, lines = is_question(message), list_note_lines(notes)
     if has_learned and not (asks and lines):
         return "I will remember that."
     if lines:
         return "\n".join(["This is what I remember:", *lines])
-    return "Nothing relevant is remembered." if asks else "Kept, but there is nothing to learn from it."
+    return "I remember nothing about that." if asks else "Okay. I found nothing to remember in that."
+
+
+def format_forget_answer(notes: str) -> str:
+    """What is said to a wish to forget: only the person erases, and sees before what that would be."""
+    if not (lines := list_note_lines(notes)):
+        return "I remember nothing about that."
+    erase = "`/forget 1` erases the first of these" if len(lines) > 1 else "`/forget 1` erases this"
+    return "\n".join(
+        ["This is what I remember about that:", *lines, f"{erase} for good; so does its page in the console."]
+    )
+
+
+def list_note_lines(notes: str) -> list[str]:
+    return [line for line in notes.splitlines() if line.startswith("- ")]
 
 
 async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:

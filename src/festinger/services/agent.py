@@ -3,6 +3,7 @@
 The terminal and the console share this: they talk in the same conversations, and read the same mind.
 """
 
+import re
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -26,12 +27,15 @@ from festinger.memory.censors.censor import CensorTextKind
 from festinger.memory.censors.check import run_censors
 from festinger.memory.changes import find_memories
 from festinger.memory.episodes.store import list_turns, load_page_of_episodes
+from festinger.memory.extract.turns import load_last_stated
+from festinger.memory.model import Memory
 from festinger.memory.query import load_brief_sections
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.records import field_values
 from festinger.runtime.app import App
-from festinger.services.recollect import recollect
+from festinger.services.block import NoteRef, build_block, fit_block, note_line
+from festinger.services.recollect import MEMORY, recollect
 from festinger.store.repositories.models import last_day_costs, lifetime_costs, session_costs
 from festinger.store.repositories.spaces import load_run_summary
 
@@ -46,7 +50,18 @@ MOST_TURNS = 12
 MOST_CYCLES = 10
 MOST_SETTLED = 5
 MOST_THOUGHTS = 5
+OVERVIEW_TOKENS = 1000
+"""What a question about everything brings; a memory grows, and a prompt does not."""
 OWN_PURPOSES = (ModelPurpose.CHAT, ModelPurpose.SYSTEM2)
+
+_ASKS_EVERYTHING = re.compile(
+    r"\s*(?:(?:so|and|ok(?:ay)?|hi|hey|hello)[\s,]+)*(?:who\s+am\s+i|(?:can\s+you\s+)?(?:tell\s+me\s+|summari[sz]e\s+|list\s+)?"
+    r"(?:what|everything|all|what\s+all)\s+(?:do\s+you|you|have\s+you|you've)\s+(?:already\s+)?"
+    r"(?:know|remember|learned)(?:\s+(?:about|of)\s+(?:me|us))?(?:\s+so\s+far)?"
+    r"|tell\s+me\s+about\s+my\s?self|what\s+(?:have\s+i|did\s+i)\s+(?:told|tell)\s+you(?:\s+so\s+far|\s+about\s+me)?)[\s?.!]*",
+    re.IGNORECASE,
+)
+"""A question about all that is known of the person, which resembles no single note."""
 
 
 async def use_local_model(app: App, space: SpaceId | None = None) -> None:
@@ -189,6 +204,20 @@ async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limi
     ]
 
 
+def _format_notes(app: App, scope: Scope, memories: Sequence[Memory]) -> RecollectedNotes:
+    """Memories as notes beside a message, as far as the budget goes."""
+    settings = app.settings.for_space(scope.space).proxy
+    lines = [
+        note_line(each.content, NoteRef(kind=MEMORY, id=str(each.id)), ending=f" (noted {each.created_at:%Y-%m-%d})")
+        for each in memories
+    ]
+    block = build_block(settings.label, notes=lines)
+    block = block and fit_block(block, OVERVIEW_TOKENS)
+    if block is None:
+        return RecollectedNotes()
+    return RecollectedNotes(text=block.text, ids=tuple(note.id for note in block.notes), evidence=1.0)
+
+
 @asynccontextmanager
 async def open_mind(
     app: App, scope: Scope, *, choose: ChooseModel | None = None, closes: bool = True
@@ -202,6 +231,11 @@ async def open_mind(
         return await app.model(purpose, ModelCaller(space=here.space, agent=here.agent, session=here.session))
 
     async def notes(scope: Scope, text: str, exclude: Collection[UUID]) -> RecollectedNotes:
+        if not text:
+            return _format_notes(app, scope, await load_last_stated(app.memory.deps, scope))
+        if _ASKS_EVERYTHING.fullmatch(text):
+            sections = await load_brief_sections(app.memory.deps, scope, limit=HEAVIEST)
+            return _format_notes(app, scope, [each for found in sections.values() for each in found])
         found = await recollect(app, scope, text, exclude=exclude, door=DOOR)
         return RecollectedNotes(text=found.text, ids=found.ids, recall=found.recall, evidence=found.evidence)
 

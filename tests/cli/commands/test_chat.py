@@ -13,6 +13,11 @@ import psycopg
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
+from festinger.agent.cycle import HearResult
+from festinger.cli.commands.chat import ChatTerminal
+from festinger.cli.context import CommandContext
+from festinger.errors import ProviderDown
+
 
 @pytest.fixture(autouse=True)
 def _no_model_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,6 +62,43 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "Which memory?" in said.err
     assert "/forget" in said.out
     assert "never said" not in shell("episodes", "list", "--json").out
+
+
+def test_notes_are_explained_and_erased_by_their_number_in_the_last_list(shell: Shell):
+    shell("learn", "The office in Lisgate opens at nine.")
+    shell("learn", "The canteen in Lisgate is closed on Friday.")
+    lines = ["/why 1", "/recall office in Lisgate", "/why 1", "/mind", "/forget 9", "/forget 1", "/forget 1", "/mind"]
+    said = shell("chat", "--new", "--yes", typed="\n".join(lines))
+    asked = shell("chat", typed="/mind\n/forget 1\n")
+
+    assert "The last reply had no notes." in said.err
+    assert "claim  The office in Lisgate opens at nine." in said.out
+    assert "The last reply had 2 notes." in said.err
+    assert said.err.count("Forgotten.") == 1
+    assert "Nothing is left of that memory." in said.err
+    left = said.out.rpartition("about")[2]
+    assert ("opens at nine" in left) != ("closed on Friday" in left)
+    assert "1 memory will be erased for good, with the words that said so: - The " in asked.err
+
+
+async def test_a_reply_that_breaks_off_ends_its_line_and_is_not_answered_over(capsys: pytest.CaptureFixture[str]):
+    class BrokenMind:
+        notes = "- I live in Lisgate."
+
+        async def hear(self, _text: str) -> HearResult:
+            return HearResult(learned=(), goals=(), due=(), reminders=())
+
+        async def step(self, on_text: Any) -> None:
+            on_text("You live in")
+            raise ProviderDown("The model is gone.")
+
+    mind: Any = BrokenMind()
+    nothing: Any = None
+    context = CommandContext()
+    talk = ChatTerminal(context=context, app=nothing, mind=mind, memory=nothing)
+
+    assert await talk.answer("Where do I live?")
+    assert capsys.readouterr().out == "You live in…\n"
 
 
 def test_without_an_answer_of_the_model_it_tells_what_it_remembers_and_the_command_fails(shell: Shell):

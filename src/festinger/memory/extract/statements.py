@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from festinger.judge.rules.slots import find_verb_index
 from festinger.memory.extract.classifier import ClauseEncoder, score_clause_form, statement_probabilities
 from festinger.memory.extract.clauses import Clause, split_clauses, split_words, strip_clause_lead_ins
+from festinger.memory.extract.forget_request import find_forget_topic
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_question, is_small_talk, is_transient
 from festinger.text.secrets import MARK
@@ -176,11 +177,11 @@ def is_task(text: str) -> bool:
 
 
 def can_be_statement(clause: Clause, *, is_asked: bool) -> bool:
-    """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
+    """Whether a clause can be a statement at all: no question, task, announcement, heartbeat or wish to forget."""
     bare = _strip_asking(clause.text) if is_asked else strip_clause_lead_ins(clause.text)
     if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_small_talk(bare) or is_question(bare):
         return False
-    return is_asked or not (MARK.decode() in bare or is_task(bare))
+    return is_asked or not (MARK.decode() in bare or is_task(bare) or find_forget_topic(bare) is not None)
 
 
 def classify_kind(text: str) -> Kind:
