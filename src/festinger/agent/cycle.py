@@ -214,6 +214,11 @@ async def list_active_agents(store: Store, space: SpaceId) -> list[AgentId]:
     return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
 
 
+async def count_known_memories(store: Store, scope: Scope, *, limit: int) -> int:
+    """How many active memories an agent sees, at most so many."""
+    return int(await store.value(Q["count_memories"], space=scope.space, agent=scope.agent, limit=limit))
+
+
 async def load_corrections(memory: MemoryDeps, scope: Scope, cycle: AgentCycle) -> list[str]:
     """Load the lessons from mistakes among the notes of a cycle: a note is cut, a lesson is not."""
     shown = [UUID(each) for each in cycle.injected if " " not in each]

@@ -63,6 +63,7 @@ from festinger.agent.cycle import (
     AgentDeps,
     HearResult,
     System2Answer,
+    count_known_memories,
     find_escalation_reasons,
     format_forget_answer,
     format_notes_as_answer,
@@ -95,7 +96,7 @@ from festinger.agent.idle import (
     save_thought,
     tell_thought,
 )
-from festinger.agent.reminders import Reminder, deliver_due_reminders, set_requested_reminders
+from festinger.agent.reminders import Reminder, asks_for_reminder, deliver_due_reminders, set_requested_reminders
 from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, build_goal_reminder_tools
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
@@ -380,12 +381,15 @@ class Agent:
 
     def _answer_from_memory(self, cycle: AgentCycle) -> None:
         cycle.action = "forget" if cycle.is_forget_request else "remembered"
-        noted = [f"I will remind you: {each}" for each in self.reminders]
         learned = bool(self.learned.get(cycle.winner))
         if cycle.is_forget_request:
             cycle.reply = format_forget_answer(cycle.notes)
+        elif self.reminders:
+            cycle.reply = "\n".join(f"I will remind you: {each}" for each in self.reminders)
+        elif asks_for_reminder(cycle.message):
+            cycle.reply = "When? Say it again with a time, such as “remind me tomorrow at 9 to call Ada”."
         else:
-            cycle.reply = "\n".join(noted) or format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
+            cycle.reply = format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
         if "\n- " not in cycle.reply:
             cycle.injected = []  # nobody reads them
         cycle.tell(cycle.reply)
@@ -455,11 +459,7 @@ class Agent:
         # A plain reply is not asked again only because nothing was remembered.
         if sounds >= SOUNDS_SURE:
             return
-        memories = int(
-            await self.deps.memory.store.value(
-                Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
-            )
-        )
+        memories = await count_known_memories(self.deps.memory.store, self.scope, limit=FULL_MEMORY)
         bar = doubt_threshold(memories=memories, density=cycle.evidence)
         if 1.0 - cycle.confidence < bar:
             return

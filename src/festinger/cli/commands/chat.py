@@ -35,8 +35,12 @@ LONGEST_NUMBER = 3
 """Digits that count notes; what is longer is an id."""
 LAST_SAID = 100
 """Turns of the last conversation whose words the arrow keys bring back."""
+MOST_COUNTED = 10_000
+"""Memories up to which the first screen counts them."""
 NIGHT_LINES = 3
 """Lines of the last night's report that the first screen has; `festinger nights` has all."""
+BARE_COMMANDS = frozenset({"help", "quit", "exit"})
+"""What people type at any prompt, without a slash."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
 
 
@@ -73,7 +77,7 @@ async def chat(
         app = await stack.enter_async_context(
             context.with_flags({}, door="chat").app(start=StartOptions(providers=True, workers=True))
         )
-        talk = await _open(stack, context, app, new=new)
+        talk = await _open(stack, context, app, new=new, closes=once is None)
         talk.is_single = once is not None
         if start is not None:
             from festinger.agent.start import learn_start_file
@@ -88,10 +92,15 @@ async def chat(
             app.background.start(_print_due_reminders(talk))
         async for line in _lines(once, script, said=await _last_said(talk) if is_live else None):
             if line.strip() and not await talk.answer(line.strip()):
-                return
+                break
+        if is_live and talk.has_model:
+            context.say("Summing up this conversation; Ctrl-C skips that.")
 
 
-async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
+async def _open(
+    stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool, closes: bool
+) -> "ChatTerminal":
+    """Open the agent's mind; a chat `closes` its conversation, single messages go on with it."""
     from festinger.cli.agent_tools import build_agent_tools
     from festinger.client.memory import Memory
     from festinger.ids import AgentId
@@ -99,7 +108,7 @@ async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, n
 
     scope = await choose_chat_scope(app, context.resolve_space_option(app), AgentId(context.agent), new=new)
     app.agent_tools = build_agent_tools
-    mind = await stack.enter_async_context(open_mind(app, scope))
+    mind = await stack.enter_async_context(open_mind(app, scope, closes=closes))
     memory = Memory(space=scope.space, agent=scope.agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
 
@@ -164,6 +173,7 @@ class ChatTerminal:
     is_answering: bool = False
     has_named_model: bool = False
     """Whether the person was told which model answers."""
+    has_model: bool = False
     is_single: bool = False
     """Whether this is the only message, so that an error ends the command."""
 
@@ -171,7 +181,7 @@ class ChatTerminal:
         """Answer a line; false where the person ends the chat."""
         self.is_answering = True
         try:
-            if line.startswith("/"):
+            if line.startswith("/") or line in BARE_COMMANDS:
                 return await self._run_slash_command(line)
             await self._say(line)
         except FestingerError as error:
@@ -250,15 +260,17 @@ class ChatTerminal:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
             told.append(f"learned: {said}")
         told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
-        told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
+        told += [f"reminder set: {escape_line(str(each)[:SHOWN_CHARS])}" for each in heard.reminders]
         if used := [each for each in cycle.tools if " " not in each]:
             told.append(f"used {', '.join(dict.fromkeys(used))}")
+        if cycle.degraded:
+            told.append(f"without {', '.join(cycle.degraded)}; `festinger doctor` may say why")
         if cycle.action == "remembered" and self.mind.cycles == 1 and not self.has_named_model:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
     async def _run_slash_command(self, line: str) -> bool:
-        name, _, rest = line[1:].partition(" ")
+        name, _, rest = line.removeprefix("/").partition(" ")
         if name in ("quit", "exit", "bye"):
             return False
         known = COMMANDS.get(name)
@@ -468,6 +480,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 
 async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
     """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
+    from festinger.agent.cycle import count_known_memories
     from festinger.agent.goals import list_open
     from festinger.agent.reminders import deliver_due_reminders
     from festinger.llm.model import ModelPurpose
@@ -477,9 +490,9 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
 
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
-    brief = await talk.memory.brief()
-    count = len(brief.notes) + brief.omitted
-    known = f"remembers {_count(count, 'thing')} about you and your work" if count else "knows nothing about you yet"
+    count = await count_known_memories(app.store, scope, limit=MOST_COUNTED)
+    things = _count(count, "thing") if count < MOST_COUNTED else f"more than {MOST_COUNTED:,} things"
+    known = f"remembers {things} about you and your work" if count else "knows nothing about you yet"
     before = await last_chat_session(app, scope)
     episodes = (
         await load_page_of_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1)
@@ -501,7 +514,12 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
         lines.append(
             f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
         )
-    lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
+    talk.has_model = model is not None
+    lines.append(
+        f"{_shorten_model_name(model.name)} answers."
+        if model
+        else f"No model answers, so I speak from memory alone. {SET_MODEL}"
+    )
     return lines
 
 
@@ -528,6 +546,12 @@ async def _format_last_night(talk: ChatTerminal, *, since: "datetime | None") ->
             told = await get_night(talk.app, space=space, id=night.id)
             return [f"Last night: {escape_line(line)}" for line in told.lines[:NIGHT_LINES]] if told.items else []
     return []
+
+
+def _shorten_model_name(name: str) -> str:
+    """A model by its provider and name; servers of single files name the whole path."""
+    provider, _, model = name.partition(":")
+    return f"{provider}:{Path(model).name}" if model.startswith("/") else name
 
 
 def _side(side: dict[str, Any] | None) -> str:
