@@ -22,6 +22,11 @@ from festinger.memory.learn.result import Learned
 from festinger.store.pool import Store
 from festinger.text.hygiene import is_question
 
+NOT_STORED = frozenset({
+    "message", "prompt", "tell", "told", "said", "reply", "notes", "evidence", "recall", "wishes", "asks", "granted",
+    "is_forget_request",
+})  # fmt: skip
+"""Fields of a cycle that are no columns: words, and what only its process needs."""
 SECOND_THOUGHT = "\n\nOn second thought: "
 
 ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
@@ -135,22 +140,7 @@ class AgentCycle:
     is_forget_request: bool = False
 
     def row(self) -> dict[str, Any]:
-        hidden = (
-            "message",
-            "prompt",
-            "tell",
-            "said",
-            "reply",
-            "notes",
-            "evidence",
-            "recall",
-            "wishes",
-            "asks",
-            "granted",
-            "told",
-            "is_forget_request",
-        )
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in NOT_STORED}
         return kept | {"candidates": json.dumps(self.candidates)}
 
     def append_second_thought(self, answer: str) -> None:

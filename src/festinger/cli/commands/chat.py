@@ -35,8 +35,7 @@ LONGEST_NUMBER = 3
 """Digits that count notes; what is longer is an id."""
 LAST_SAID = 100
 """Turns of the last conversation whose words the arrow keys bring back."""
-MOST_COUNTED = 10_000
-"""Memories up to which the first screen counts them."""
+MOST_COUNTED = 1_000_000
 NIGHT_LINES = 3
 """Lines of the last night's report that the first screen has; `festinger nights` has all."""
 BARE_COMMANDS = frozenset({"help", "quit", "exit"})
@@ -491,8 +490,7 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
     count = await count_known_memories(app.store, scope, limit=MOST_COUNTED)
-    things = _count(count, "thing") if count < MOST_COUNTED else f"more than {MOST_COUNTED:,} things"
-    known = f"remembers {things} about you and your work" if count else "knows nothing about you yet"
+    known = f"remembers {_count(count, 'thing')} about you and your work" if count else "knows nothing about you yet"
     before = await last_chat_session(app, scope)
     episodes = (
         await load_page_of_episodes(app.memory.deps, space, agent=scope.agent, session=before, limit=1)
@@ -515,11 +513,7 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
             f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
         )
     talk.has_model = model is not None
-    lines.append(
-        f"{_shorten_model_name(model.name)} answers."
-        if model
-        else f"No model answers, so I speak from memory alone. {SET_MODEL}"
-    )
+    lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
 
 
@@ -546,12 +540,6 @@ async def _format_last_night(talk: ChatTerminal, *, since: "datetime | None") ->
             told = await get_night(talk.app, space=space, id=night.id)
             return [f"Last night: {escape_line(line)}" for line in told.lines[:NIGHT_LINES]] if told.items else []
     return []
-
-
-def _shorten_model_name(name: str) -> str:
-    """A model by its provider and name; servers of single files name the whole path."""
-    provider, _, model = name.partition(":")
-    return f"{provider}:{Path(model).name}" if model.startswith("/") else name
 
 
 def _side(side: dict[str, Any] | None) -> str:
