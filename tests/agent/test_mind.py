@@ -84,7 +84,7 @@ async def test_without_a_model_it_answers_from_memory_or_says_that_it_knows_noth
 
     assert (told.action, told.reply) == ("remembered", "I will remember that.")
     assert "- I live in Lisgate" in asked.reply
-    assert unknown.reply == "Nothing relevant is remembered."
+    assert unknown.reply == "I remember nothing about that."
     assert nothing is None
 
 
@@ -92,7 +92,7 @@ async def test_a_message_that_asks_and_teaches_nothing_is_kept_and_told_so(datab
     async with minds(database_url, tmp_path) as app, open_mind(app, scope(app)) as agent:
         thanks = await say(agent, "thanks a lot")
 
-    assert thanks.reply == "Kept, but there is nothing to learn from it."
+    assert thanks.reply == "Okay. I found nothing to remember in that."
 
 
 async def test_what_was_heard_of_a_stopped_reply_stays_in_the_conversation(
@@ -121,6 +121,56 @@ async def test_what_was_heard_of_a_stopped_reply_stays_in_the_conversation(
 
     assert script.asked[1].messages[-2].text == "One …"
     assert [row["action"] for row in kept] == ["stopped", "said"]
+
+
+async def test_what_was_heard_of_a_reply_that_broke_off_stays_in_the_conversation(database_url: str, tmp_path: Path):
+    choose, script = answering(FailStep(error=ProviderDown("gone"), text="Your dog is"), "Pepper.")
+    async with minds(database_url, tmp_path) as app, open_mind(app, scope(app), choose=choose) as agent:
+        with pytest.raises(ProviderDown):
+            await say(agent, "What is our dog called?")
+        await say(agent, "Go on, please.")
+        kept = await rows(app.store, "select action, degraded from agent_cycle order by n")
+
+    assert script.asked[1].messages[-2].text == "Your dog is …"
+    assert [(row["action"], row["degraded"]) for row in kept] == [("stopped", ["model"]), ("said", [])]
+
+
+async def test_a_wish_to_forget_shows_what_is_known_and_is_neither_kept_nor_sent_to_a_model(
+    database_url: str, tmp_path: Path
+):
+    choose, script = answering("Noted.")
+    async with minds(database_url, tmp_path) as app, open_mind(app, scope(app), choose=choose) as agent:
+        await say(agent, "I have epilepsy.")
+        wish = await say(agent, "Please forget that I have epilepsy.")
+        last = await say(agent, "forget what I just said")
+        unknown = await say(agent, "Forget everything about my sister Ingrid")
+        turns = await rows(app.store, "select content from episode_turn order by seq")
+        known = await rows(app.store, "select id, content from memory")
+
+    assert [row["content"] for row in turns] == ["I have epilepsy.", "Noted."]
+    assert [row["content"] for row in known] == ["I have epilepsy"]
+    assert len(script.asked) == 1
+    assert wish.reply.splitlines()[1:] == [
+        "- I have epilepsy",
+        "`/forget 1` erases this for good; so does its page in the console.",
+    ]
+    assert wish.injected == last.injected == [str(known[0]["id"])]
+    assert unknown.reply == "I remember nothing about that."
+
+
+async def test_a_question_about_everything_is_answered_with_everything(database_url: str, tmp_path: Path):
+    choose, script = answering("Noted.", "Noted.", "You are a nurse in Lisgate.")
+    async with minds(database_url, tmp_path) as app:
+        async with open_mind(app, scope(app), choose=choose) as agent:
+            await say(agent, "I work as a nurse.")
+            await say(agent, "We live in Lisgate near the river.")
+        async with open_mind(app, scope(app, "chat:2"), choose=choose) as agent:
+            told = await say(agent, "So, what do you know about me?")
+
+    read = script.asked[2].messages[-1].text
+    assert "- I work as a nurse (noted " in read
+    assert "- We live in Lisgate near the river (noted " in read
+    assert (len(told.injected), told.degraded) == (2, [])
 
 
 @pytest.mark.requirement("A-03")

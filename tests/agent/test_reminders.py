@@ -74,6 +74,7 @@ async def test_without_a_model_it_is_noted_and_another_agent_is_not_told(databas
     async with opened(database_url, tmp_path, tools=fixed_tools(hands)) as app:
         async with open_mind(app, scope(app)) as agent:
             cycle = await say(agent, "Remind me in 2 hours to call Ada.")
+            without_time = await say(agent, "Please remind me of the milk.")
         hands.forward(timedelta(hours=3))
         async with open_mind(app, scope(app, agent="bob")) as other:
             told = (await other.hear("Is there anything to do for me?")).due
@@ -81,6 +82,7 @@ async def test_without_a_model_it_is_noted_and_another_agent_is_not_told(databas
 
     assert cycle.reply.startswith("I will remind you: ")
     assert cycle.reply.endswith("call Ada")
+    assert without_time.reply.startswith("When? ")
     assert told == []
     assert [each["text"] for each in mind["reminders"]] == ["call Ada"]
 

@@ -13,7 +13,7 @@ from tests.runtime.server import opened
 import festinger.agent.tools
 from festinger.agent.goals import list_open
 from festinger.agent.reminders import list_reminders
-from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect
+from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect, find_loop
 from festinger.cli.agent_tools import build_agent_tools
 from festinger.errors import BadInput, ProviderRefused
 from festinger.llm.model import MessageRole
@@ -43,6 +43,37 @@ def reading(*results: str) -> tuple[AgentTool, list[Mapping[str, Any]]]:
     return AgentTool(
         name="read", description="Reads a page.", schema={"type": "object"}, run=read, effect=ToolEffect.NOTHING
     ), asked
+
+
+CELLO = "I am sure that you are playing the cello.\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "period"),
+    [
+        ("You play. " + 6 * CELLO, len(CELLO)),
+        ("You play. " + 5 * CELLO + "And", 0),
+        (4 * CELLO, 0),
+        ("ha " * 100, len("ha ")),
+        ("-" * 400, 0),
+        ("| name | value |\n" * 5, 0),
+        ("", 0),
+    ],
+)
+def test_a_text_that_ends_in_the_same_piece_over_and_over_is_a_loop(text: str, period: int):
+    assert find_loop(text) == period
+
+
+async def test_a_reply_that_repeats_itself_is_stopped_and_kept_once(database_url: str, tmp_path: Path):
+    choose, script = answering("You play. " + 40 * CELLO, "Fine.")
+    async with minds(database_url, tmp_path) as app, open_mind(app, scope(app), choose=choose) as agent:
+        heard: list[str] = []
+        await agent.hear("What do I play?")
+        await agent.step(heard.append)
+        await say(agent, "Thanks for that answer.")
+
+    assert "".join(heard).count("cello") < 10
+    assert script.asked[1].messages[-2].text == "You play. I am sure that you are playing the cello."
 
 
 async def test_a_model_uses_its_memory_and_its_words_count_as_a_models(database_url: str, tmp_path: Path):

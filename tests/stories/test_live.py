@@ -1,5 +1,5 @@
 """A tiny real model behind the whole server: what was said once is in the prompt of the next conversation, and the model's
-own words come through. `make test-live` runs this."""
+own words come through, in the proxy and from the agent. `make test-live` runs this."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,10 @@ from typing import Any
 import openai
 import pytest
 from tests.llama import llama_server
+from tests.mcp.clients import make_key
 from tests.stories.stage import Stage, stage
+
+from festinger.store.repositories.auth import AccessRole
 
 pytestmark = pytest.mark.live
 
@@ -64,3 +67,21 @@ async def test_a_real_model_reads_the_note_of_what_was_said_once(llama: str, dat
     assert off == "off; reason=asked"
     assert on.startswith("injected; notes=1;")
     assert noted >= plain + A_BLOCK
+
+
+async def test_an_agent_talks_with_a_real_model_and_knows_in_the_next_conversation(
+    llama: str, database_url: str, tmp_path: Path
+):
+    async with stage(database_url, tmp_path, proxy__upstream=llama, agent__tools=False) as at:
+        headers = {"X-Festinger-Key": await make_key(at, AccessRole.REVIEWER)}
+        replies = []
+        for text in (SAID, ASKED):
+            said = {"text": text, "new": True}
+            async with at.http.post(f"{at.url}/admin/api/agents/default/say", json=said, headers=headers) as got:
+                replies.append(await got.json())
+
+    told, asked = replies
+    assert (told["action"], asked["action"]) == ("said", "said")
+    assert asked["reply"]
+    assert asked["notes"] == told["learned"]
+    assert told["session"] != asked["session"]

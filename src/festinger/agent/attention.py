@@ -58,6 +58,8 @@ class Stimulus:
     """Cycles that it lost."""
     charge: float = 0.0
     vector: Vector | None = None
+    is_forget_request: bool = False
+    """Whether a person asks to forget what the text names; such a message is not kept."""
 
     @property
     def urgency(self) -> float:

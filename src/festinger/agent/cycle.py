@@ -22,6 +22,11 @@ from festinger.memory.learn.result import Learned
 from festinger.store.pool import Store
 from festinger.text.hygiene import is_question
 
+NOT_STORED = frozenset({
+    "message", "prompt", "tell", "told", "said", "reply", "notes", "evidence", "recall", "wishes", "asks", "granted",
+    "is_forget_request",
+})  # fmt: skip
+"""Fields of a cycle that are no columns: words, and what only its process needs."""
 SECOND_THOUGHT = "\n\nOn second thought: "
 
 ChooseModel = Callable[[ModelPurpose, Scope], Awaitable[Model | None]]
@@ -132,23 +137,10 @@ class AgentCycle:
     """Calls that need a yes, in words."""
     granted: dict[str, str] = field(default_factory=dict)
     """Calls by key that nobody asked for and that may be made, with why."""
+    is_forget_request: bool = False
 
     def row(self) -> dict[str, Any]:
-        hidden = (
-            "message",
-            "prompt",
-            "tell",
-            "said",
-            "reply",
-            "notes",
-            "evidence",
-            "recall",
-            "wishes",
-            "asks",
-            "granted",
-            "told",
-        )
-        kept = {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
+        kept = {name: getattr(self, name) for name in self.__slots__ if name not in NOT_STORED}
         return kept | {"candidates": json.dumps(self.candidates)}
 
     def append_second_thought(self, answer: str) -> None:
@@ -179,12 +171,26 @@ def find_escalation_reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> 
 
 def format_notes_as_answer(message: str, notes: str, *, has_learned: bool) -> str:
     """What can be said without a model."""
-    asks, lines = is_question(message), [line for line in notes.splitlines() if line.startswith("- ")]
+    asks, lines = is_question(message), list_note_lines(notes)
     if has_learned and not (asks and lines):
         return "I will remember that."
     if lines:
         return "\n".join(["This is what I remember:", *lines])
-    return "Nothing relevant is remembered." if asks else "Kept, but there is nothing to learn from it."
+    return "I remember nothing about that." if asks else "Okay. I found nothing to remember in that."
+
+
+def format_forget_answer(notes: str) -> str:
+    """What is said to a wish to forget: only the person erases, and sees before what that would be."""
+    if not (lines := list_note_lines(notes)):
+        return "I remember nothing about that."
+    erase = "`/forget 1` erases the first of these" if len(lines) > 1 else "`/forget 1` erases this"
+    return "\n".join(
+        ["This is what I remember about that:", *lines, f"{erase} for good; so does its page in the console."]
+    )
+
+
+def list_note_lines(notes: str) -> list[str]:
+    return [line for line in notes.splitlines() if line.startswith("- ")]
 
 
 async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: int) -> list[dict[str, Any]]:
@@ -196,6 +202,11 @@ async def load_cycles(store: Store, scope: Scope, *, before: int | None, limit: 
 async def list_active_agents(store: Store, space: SpaceId) -> list[AgentId]:
     """The agents of a space that thought or remind of something."""
     return [AgentId(row["agent_id"]) for row in await store.all(Q["agents"], space=space)]
+
+
+async def count_known_memories(store: Store, scope: Scope, *, limit: int) -> int:
+    """How many active memories an agent sees, at most so many."""
+    return int(await store.value(Q["count_memories"], space=scope.space, agent=scope.agent, limit=limit))
 
 
 async def load_corrections(memory: MemoryDeps, scope: Scope, cycle: AgentCycle) -> list[str]:

@@ -63,7 +63,9 @@ from festinger.agent.cycle import (
     AgentDeps,
     HearResult,
     System2Answer,
+    count_known_memories,
     find_escalation_reasons,
+    format_forget_answer,
     format_notes_as_answer,
     load_corrections,
     measure_memory_evidence,
@@ -94,7 +96,7 @@ from festinger.agent.idle import (
     save_thought,
     tell_thought,
 )
-from festinger.agent.reminders import Reminder, deliver_due_reminders, set_requested_reminders
+from festinger.agent.reminders import Reminder, asks_for_reminder, deliver_due_reminders, set_requested_reminders
 from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, build_goal_reminder_tools
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
@@ -110,6 +112,7 @@ from festinger.memory.episodes.store import (
     close_episode,
     load_page_of_episodes,
 )
+from festinger.memory.extract.forget_request import find_forget_topic
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
@@ -163,6 +166,12 @@ class Agent:
         """Take in a message: keep it, learn from it, and let it wait for attention. Raises `StoreDown`."""
         memory = self.deps.memory
         due = await deliver_due_reminders(memory, self.scope)
+        source = StimulusSource.USER
+        if (topic := find_forget_topic(text)) is not None:
+            self.waiting.append(
+                Stimulus(id=memory.new_uuid(), source=source, text=topic, at=memory.clock(), is_forget_request=True)
+            )
+            return HearResult(learned=(), goals=(), due=due, reminders=())
         turn = (await append_turn(memory, self.scope, TurnRole.USER, text)).turn
         if turn is None:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
@@ -174,7 +183,6 @@ class Agent:
         self.reminders = await set_requested_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
         vector = next(iter(await embed_messages(self.deps.memory, [text] if _names_subject(text) else [])), None)
-        source = StimulusSource.USER
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
         return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
 
@@ -343,6 +351,7 @@ class Agent:
             winner=stimulus.id,
             message=stimulus.text,
             prompt=stimulus.prompt or stimulus.text,
+            is_forget_request=stimulus.is_forget_request,
             tell=tell_and_keep,
             told=told,
             reason=winner.reason,
@@ -355,29 +364,45 @@ class Agent:
 
     async def _answer(self, cycle: AgentCycle, tools: Sequence[AgentTool]) -> None:
         """Ask the model, once more if it is in doubt, and think slowly if that is not enough."""
-        model = await self.deps.model(ModelPurpose.CHAT, self.scope)
+        # A model would say that it has forgotten, and what is to be erased would be sent to it once more.
+        model = None if cycle.is_forget_request else await self.deps.model(ModelPurpose.CHAT, self.scope)
         if model is None and cycle.source in INNER:
             return
         if model is None:
-            cycle.action = "remembered"
-            noted = [f"I will remind you: {each}" for each in self.reminders]
-            learned = bool(self.learned.get(cycle.winner))
-            cycle.reply = "\n".join(noted) or format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
-            if "\n- " not in cycle.reply:
-                cycle.injected = []  # nobody reads them
-            cycle.tell(cycle.reply)
+            self._answer_from_memory(cycle)
             return
         try:
             cycle.reply = await self._ask(cycle, model, tools, cycle.tell)
         except FestingerError:
-            cycle.action = "failed"
-            cycle.degraded.append("model")
-            if cycle.source in INNER:  # it counts, so that a model that is away is not asked all the time
-                await self._save_idle_thought(cycle)
-            await self._record(cycle)
+            await self._keep_failed(cycle)
             raise
         if cycle.source not in INNER:  # what nobody hears needs no second asking
             await self._reconsider_reply(cycle, model, tools)
+
+    def _answer_from_memory(self, cycle: AgentCycle) -> None:
+        cycle.action = "forget" if cycle.is_forget_request else "remembered"
+        learned = bool(self.learned.get(cycle.winner))
+        if cycle.is_forget_request:
+            cycle.reply = format_forget_answer(cycle.notes)
+        elif self.reminders:
+            cycle.reply = "\n".join(f"I will remind you: {each}" for each in self.reminders)
+        elif asks_for_reminder(cycle.message):
+            cycle.reply = "When? Say it again with a time, such as “remind me tomorrow at 9 to call Ada”."
+        else:
+            cycle.reply = format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
+        if "\n- " not in cycle.reply:
+            cycle.injected = []  # nobody reads them
+        cycle.tell(cycle.reply)
+
+    async def _keep_failed(self, cycle: AgentCycle) -> None:
+        """Keep a cycle whose model did not answer, with what was heard of a reply that broke off."""
+        cycle.degraded.append("model")
+        if await self._keep_stopped(cycle):
+            return
+        cycle.action = "failed"
+        if cycle.source in INNER:  # it counts, so that a model that is away is not asked all the time
+            await self._save_idle_thought(cycle)
+        await self._record(cycle)
 
     async def _ask(self, cycle: AgentCycle, model: Model, tools: Sequence[AgentTool], tell: OnText) -> str:
         """Ask the model what it says to all that was said; it may call tools before."""
@@ -434,11 +459,7 @@ class Agent:
         # A plain reply is not asked again only because nothing was remembered.
         if sounds >= SOUNDS_SURE:
             return
-        memories = int(
-            await self.deps.memory.store.value(
-                Q["count_memories"], space=self.scope.space, agent=self.scope.agent, limit=FULL_MEMORY
-            )
-        )
+        memories = await count_known_memories(self.deps.memory.store, self.scope, limit=FULL_MEMORY)
         bar = doubt_threshold(memories=memories, density=cycle.evidence)
         if 1.0 - cycle.confidence < bar:
             return
@@ -485,17 +506,19 @@ class Agent:
             cycle.degraded.append("record")
             log.warning("the reply was not kept", why=error.message)
 
-    async def _keep_stopped(self, cycle: AgentCycle) -> None:
-        """Keep what a person heard of a reply before they stopped it, so that what they say next can refer to it."""
-        cycle.reply = "".join(cycle.told).strip()
-        if cycle.reply and cycle.source not in INNER:
-            cycle.action, cycle.reply = "stopped", f"{cycle.reply} …"
-            with suppress(FestingerError):
-                await self._record(cycle)
+    async def _keep_stopped(self, cycle: AgentCycle) -> bool:
+        """Keep what a person heard of a reply before it ended, so that what they say next can refer to it."""
+        heard = "".join(cycle.told).strip()
+        if not heard or cycle.source in INNER:
+            return False
+        cycle.action, cycle.reply = "stopped", f"{heard} …"
+        with suppress(FestingerError):
+            await self._record(cycle)
+        return True
 
     async def _observe(self, cycle: AgentCycle, shown: Sequence[MemoryId]) -> None:
         """Infer what became of the notes."""
-        if shown and cycle.action == "said":
+        if shown and cycle.recall and cycle.action == "said":
             await self.deps.observe_reply(self.scope, UUID(cycle.recall), cycle.message, cycle.reply)
 
     async def _record(self, cycle: AgentCycle, *, surfaced: Sequence[MemoryId] = ()) -> None:

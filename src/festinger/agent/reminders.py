@@ -68,6 +68,10 @@ def parse_reminder(text: str, *, now: datetime) -> tuple[datetime, str]:
     return due, _LEAD.sub("", spelled.replace(words, " ", 1)).strip(" .!?,")
 
 
+def asks_for_reminder(text: str) -> bool:
+    return any(map(_ASKED.match, split_into_sentences(text)))
+
+
 async def set_requested_reminders(deps: MemoryDeps, scope: Scope, text: str) -> list[Reminder]:
     """Set the reminders that a person's message asks for with a time."""
     made = []

@@ -5,7 +5,7 @@ the person, so goals and reminders only change in words that the person used in 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,13 +14,15 @@ from festinger.agent.goals import GoalState, add_goal, list_open, settle_goal, s
 from festinger.agent.reminders import Reminder, add_reminder
 from festinger.errors import FestingerError, NotFound, ProviderRefused, Refused
 from festinger.ids import Origin, Scope
-from festinger.llm.model import MessageRole, Model, ModelToolCall, PromptMessage, ToolOffer
+from festinger.llm.model import MessageRole, Model, ModelToolCall, PromptMessage, ReplyChunk, ToolOffer
 from festinger.memory.deps import MemoryDeps
 from festinger.text.budget import estimate_tokens
 
 MOST_ROUNDS = 8
 MOST_ALIKE = 3
 """Times in a row that a call may have the same result."""
+LOOP_TAIL, LOOP_TIMES, LOOP_CHARS = 40, 5, 250
+"""A reply is stopped where its last words are the same piece five times in a row, and at least so many characters."""
 TOOL_SECONDS = 60.0
 RESULT_TOKENS, RESULT_SHARE = 4000, 1 / 8
 """A result takes at most so many tokens, and this share of the window."""
@@ -66,11 +68,7 @@ async def answer_with_tools(
     said: list[PromptMessage] = []
     done: list[tuple[str, Mapping[str, Any], str]] = []
     for _ in range(MOST_ROUNDS):
-        text = ""
-        calls: tuple[ModelToolCall, ...] = ()
-        async for chunk in model.chat([*messages, *said], tools):
-            text, calls = text + chunk.text, calls + chunk.calls
-            on_text(chunk.text)
+        text, calls = await _read_reply(model.chat([*messages, *said], tools), on_text)
         said.append(PromptMessage(role=MessageRole.ASSISTANT, text=text.strip(), calls=calls))
         if not calls:
             return said
@@ -87,6 +85,32 @@ async def answer_with_tools(
                 done.append((call.name, call.arguments, result))
             said.append(PromptMessage(role=MessageRole.TOOL, text=result, calls=(call,)))
     raise ProviderRefused(f"`{model.name}` calls tools without end.", hint="`agent.tools` turns them off.")
+
+
+async def _read_reply(chunks: AsyncIterator[ReplyChunk], on_text: OnText) -> tuple[str, tuple[ModelToolCall, ...]]:
+    """Read a reply as it is written, until its end or until it only repeats itself, as small models do."""
+    text = ""
+    calls: tuple[ModelToolCall, ...] = ()
+    async for chunk in chunks:
+        text, calls = text + chunk.text, calls + chunk.calls
+        on_text(chunk.text)
+        if period := find_loop(text):
+            on_text(" …")
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
+            # What is kept says it once, or the model would go on with it in the next reply.
+            return text[: text.find(text[-period:]) + period], calls
+    return text, calls
+
+
+def find_loop(text: str) -> int:
+    """The length of what a text says over and over at its end; 0 if it does not."""
+    before = text.rfind(text[-LOOP_TAIL:], 0, -1) if len(text) >= LOOP_CHARS else -1
+    if before < 0:
+        return 0
+    period = len(text) - LOOP_TAIL - before
+    piece, times = text[-period:], max(LOOP_TIMES, -(-LOOP_CHARS // period))
+    return period if text.endswith(piece * times) and any(map(str.isalpha, piece)) else 0
 
 
 def _format_unknown_tool(tools: Sequence[AgentTool], call: ModelToolCall) -> str:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 UNWRAPPED = 10_000
 """Columns when the output is not a terminal: a script wants one line per row."""
+QUIETER = {"cli": "warning", "chat": "error"}
+"""Log levels of commands, which tell what matters themselves; in a chat, warnings of background work would stand between
+the words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,13 +158,13 @@ class CommandContext:
         return settings
 
     def configure_logs(self, settings: "LiveSettings | None" = None) -> None:
-        """Configure the log: by the settings for a server, warnings only for a command and a chat."""
+        """Configure the log: by the settings for a server, warnings only for a command, errors only for a chat."""
         from festinger.observability.logs import configure_logging
         from festinger.settings.tree import LogSettings
         from festinger.text.secrets import remove_secrets
 
         chosen = settings.now.log if settings else LogSettings()
-        level = chosen.level if self.door not in ("cli", "chat") or chosen.level == "debug" else "warning"
+        level = chosen.level if chosen.level == "debug" else QUIETER.get(self.door, chosen.level)
         configure_logging(level=level, style=chosen.format, content=chosen.content, redact=remove_secrets)
 
     @asynccontextmanager

@@ -94,7 +94,7 @@ RECOUNTED = 12
 
 _ASKS_ABOUT_SELF = re.compile(
     r"\byou\b[\w\s']{0,40}\b(?:know|remember|recall|noted|stored|saved|learned)\s(?:(?:about|of)\s)?(?:me|us|myself)\b"
-    r"|\bwho\s(?:am\si|are\swe)\b",
+    r"|\bwho\s(?:am\si|are\swe)\b|\btell\sme\sabout\smyself\b|\bwhat\s(?:have\si|did\si)\s(?:told|tell)\syou(?:\sso\sfar)?\W*$",
     re.IGNORECASE,
 )
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)

@@ -26,12 +26,16 @@ from festinger.memory.censors.censor import CensorTextKind
 from festinger.memory.censors.check import run_censors
 from festinger.memory.changes import find_memories
 from festinger.memory.episodes.store import list_turns, load_page_of_episodes
+from festinger.memory.extract.turns import load_last_stated
+from festinger.memory.model import Memory
 from festinger.memory.query import load_brief_sections
 from festinger.outcomes.capture import ReplyInput, observe_reply
 from festinger.outcomes.model import Reporter, ReportSource
 from festinger.records import field_values
+from festinger.retrieval.notes import asks_about_self
 from festinger.runtime.app import App
-from festinger.services.recollect import recollect
+from festinger.services.block import NoteRef, build_block, fit_block, note_line
+from festinger.services.recollect import MEMORY, recollect
 from festinger.store.repositories.models import last_day_costs, lifetime_costs, session_costs
 from festinger.store.repositories.spaces import load_run_summary
 
@@ -46,6 +50,8 @@ MOST_TURNS = 12
 MOST_CYCLES = 10
 MOST_SETTLED = 5
 MOST_THOUGHTS = 5
+OVERVIEW_TOKENS = 1000
+"""What a question about everything brings; a memory grows, and a prompt does not."""
 OWN_PURPOSES = (ModelPurpose.CHAT, ModelPurpose.SYSTEM2)
 
 
@@ -189,6 +195,20 @@ async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limi
     ]
 
 
+def _format_notes(app: App, scope: Scope, memories: Sequence[Memory]) -> RecollectedNotes:
+    """Memories as notes beside a message, as far as the budget goes."""
+    settings = app.settings.for_space(scope.space).proxy
+    lines = [
+        note_line(each.content, NoteRef(kind=MEMORY, id=str(each.id)), ending=f" (noted {each.created_at:%Y-%m-%d})")
+        for each in memories
+    ]
+    block = build_block(settings.label, notes=lines)
+    block = block and fit_block(block, OVERVIEW_TOKENS)
+    if block is None:
+        return RecollectedNotes()
+    return RecollectedNotes(text=block.text, ids=tuple(note.id for note in block.notes), evidence=1.0)
+
+
 @asynccontextmanager
 async def open_mind(
     app: App, scope: Scope, *, choose: ChooseModel | None = None, closes: bool = True
@@ -202,6 +222,11 @@ async def open_mind(
         return await app.model(purpose, ModelCaller(space=here.space, agent=here.agent, session=here.session))
 
     async def notes(scope: Scope, text: str, exclude: Collection[UUID]) -> RecollectedNotes:
+        if not text:
+            return _format_notes(app, scope, await load_last_stated(app.memory.deps, scope))
+        if asks_about_self(text):
+            sections = await load_brief_sections(app.memory.deps, scope, limit=HEAVIEST)
+            return _format_notes(app, scope, [each for found in sections.values() for each in found])
         found = await recollect(app, scope, text, exclude=exclude, door=DOOR)
         return RecollectedNotes(text=found.text, ids=found.ids, recall=found.recall, evidence=found.evidence)
 

@@ -13,6 +13,11 @@ import psycopg
 import pytest
 from tests.cli.shell import PATIENCE_S, Shell
 
+from festinger.agent.cycle import HearResult
+from festinger.cli.commands.chat import ChatTerminal
+from festinger.cli.context import CommandContext
+from festinger.errors import ProviderDown
+
 
 @pytest.fixture(autouse=True)
 def _no_model_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +46,7 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     shell("learn", "The office in Lisgate opens at nine.")
     lines = [
         "When does the office in Lisgate open?", "/why 1", "/recall office in Lisgate", "/mind Lisgate", "/conflicts",
-        "/inbox", "/cost", "/readiness verify 1", "/readiness verify 9", "/readiness verify", "/nothing", "/why", "/help", "/quit", "never said",
+        "/inbox", "/cost", "/readiness verify 1", "/readiness verify 9", "/readiness verify", "/nothing", "/why", "help", "quit", "never said",
     ]  # fmt: skip
     said = shell("chat", "--new", typed="\n".join(lines))
 
@@ -57,6 +62,43 @@ def test_commands_are_answered_without_a_model(shell: Shell):
     assert "Which memory?" in said.err
     assert "/forget" in said.out
     assert "never said" not in shell("episodes", "list", "--json").out
+
+
+def test_notes_are_explained_and_erased_by_their_number_in_the_last_list(shell: Shell):
+    shell("learn", "The office in Lisgate opens at nine.")
+    shell("learn", "The canteen in Lisgate is closed on Friday.")
+    lines = ["/why 1", "/recall office in Lisgate", "/why 1", "/mind", "/forget 9", "/forget 1", "/forget 1", "/mind"]
+    said = shell("chat", "--new", "--yes", typed="\n".join(lines))
+    asked = shell("chat", typed="/mind\n/forget 1\n")
+
+    assert "The last reply had no notes." in said.err
+    assert "claim  The office in Lisgate opens at nine." in said.out
+    assert "The last reply had 2 notes." in said.err
+    assert said.err.count("Forgotten.") == 1
+    assert "Nothing is left of that memory." in said.err
+    left = said.out.rpartition("about")[2]
+    assert ("opens at nine" in left) != ("closed on Friday" in left)
+    assert "1 memory will be erased for good, with the words that said so: - The " in asked.err
+
+
+async def test_a_reply_that_breaks_off_ends_its_line_and_is_not_answered_over(capsys: pytest.CaptureFixture[str]):
+    class BrokenMind:
+        notes = "- I live in Lisgate."
+
+        async def hear(self, _text: str) -> HearResult:
+            return HearResult(learned=(), goals=(), due=(), reminders=())
+
+        async def step(self, on_text: Any) -> None:
+            on_text("You live in")
+            raise ProviderDown("The model is gone.")
+
+    mind: Any = BrokenMind()
+    nothing: Any = None
+    context = CommandContext()
+    talk = ChatTerminal(context=context, app=nothing, mind=mind, memory=nothing)
+
+    assert await talk.answer("Where do I live?")
+    assert capsys.readouterr().out == "You live in…\n"
 
 
 def test_without_an_answer_of_the_model_it_tells_what_it_remembers_and_the_command_fails(shell: Shell):
@@ -133,7 +175,7 @@ def test_reminders_are_set_listed_told_and_canceled_without_a_model(shell: Shell
     assert "Which reminder?" in said.err
     assert "When?" in said.err
     assert "I will remind you: " in said.out
-    assert "reminder set: water the plants" in said.err
+    assert re.search(r"reminder set: \w{3} \d\d \w{3} \d{4}, \d\d:\d\d: water the plants", said.err)
     assert later.out.startswith("Reminder of ")
     assert later.out.count("check the oven") == 1
     assert "water the plants" in later.out
@@ -182,6 +224,19 @@ def test_a_script_is_answered_line_by_line_as_json(shell: Shell, tmp_path: Path)
     assert said.err == ""
 
 
+def test_single_messages_go_on_with_an_open_conversation_and_a_chat_ends_it_without_log_lines(shell: Shell):
+    def states() -> list[str]:
+        return [each["state"] for each in json.loads(shell("episodes", "list", "--json").out)]
+
+    shell("chat", "--once", "I live in Lisgate.")
+    after_one = states()
+    ended = shell("chat", typed="Our dog is called Pepper.\n", FESTINGER_LLM__WRITE="scripted:")
+
+    assert after_one == ["open"]
+    assert states() == ["summarised"]
+    assert "summed up" not in ended.err
+
+
 def test_a_script_that_is_not_there_and_two_sources_are_refused(shell: Shell):
     missing = shell("chat", "--script", "nowhere.txt")
     both = shell("chat", "--script", "nowhere.txt", "--once", "hi")
@@ -228,6 +283,8 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
 ):
     ours, theirs = pty.openpty()
     environment = {**script(tmp_path, "You live in Lisgate."), "TERM": "xterm"}
+    (tmp_path / "names.txt").write_text("\n".join(f"Our dog number {n} is called Pepper{n}." for n in range(7)))
+    shell("learn", "--file", str(tmp_path / "names.txt"))
     shell("learn", "I live in Lisgate.")
     shell("chat", "--once", "/goals add Finish the thesis by May.", "--new")
     shell("chat", "--once", "/remind in 2 hours check the oven")
@@ -256,6 +313,7 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
 
     assert first.index("check the oven") < first.index("default remembers") < first.index("Finish the thesis by May")
     assert "scripted:" in first
+    assert "default remembers 9 things" in first
     assert "Last night: Put away" in first
     assert "Meanwhile I thought: Walks could help. (/thoughts)" in first
     assert "Reminder of" in meanwhile

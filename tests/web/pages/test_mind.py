@@ -53,6 +53,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
         said = await ann.press(await ann.get(PAGE), "Say it", text="I live in Lisgate.")
         asked = await ann.press(await ann.get(said.headers["location"]), "Say it", text="Where do I live?", new="")
         page = await ann.get(asked.headers["location"])
+        await ann.press(await ann.get(PAGE), "Say it", text="Please forget that I live in Lisgate.", new="")
+        wish = " ".join("".join(read((await ann.get(PAGE)).text).words).split())
         await ann.press(await ann.get(PAGE), "Say it", text="Remind me in 2 hours to call Bob.", new="")
         ready = await ann.get(f"{PAGE}?readiness=yes")
         verified = await ann.get((await ann.press(ready, "Verify")).headers["location"])
@@ -68,7 +70,8 @@ async def test_a_person_talks_and_sees_what_the_answer_used(database_url: str, t
     assert "I live in Lisgate. ada" in words
     assert "This is what I remember: - I live in Lisgate" in words
     assert f'href="{PAGE}"' in other.text
-    assert [each["message"] for each in twin["cycles"]][1:] == ["Where do I live?", "I live in Lisgate."]
+    assert [each["message"] for each in twin["cycles"]][1:] == [None, "Where do I live?", "I live in Lisgate."]
+    assert "You asked to forget something: open a note to erase it note: I live in Lisgate" in wish
     come = " ".join("".join(read(ready.text).words).split())
     assert "A first memory was formed.reached 20" in come
     assert "out of a thought about what matters.not yet" in come

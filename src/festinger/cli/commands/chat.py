@@ -31,10 +31,15 @@ if TYPE_CHECKING:
 SHOWN_CHARS = 100
 LOOK_SECONDS = 5.0
 """How often it is looked whether a reminder is due while the person is at the prompt."""
+LONGEST_NUMBER = 3
+"""Digits that count notes; what is longer is an id."""
 LAST_SAID = 100
 """Turns of the last conversation whose words the arrow keys bring back."""
+MOST_COUNTED = 1_000_000
 NIGHT_LINES = 3
 """Lines of the last night's report that the first screen has; `festinger nights` has all."""
+BARE_COMMANDS = frozenset({"help", "quit", "exit"})
+"""What people type at any prompt, without a slash."""
 SET_MODEL = "`festinger settings set llm.chat ollama:llama3.2` names one."
 
 
@@ -71,7 +76,7 @@ async def chat(
         app = await stack.enter_async_context(
             context.with_flags({}, door="chat").app(start=StartOptions(providers=True, workers=True))
         )
-        talk = await _open(stack, context, app, new=new)
+        talk = await _open(stack, context, app, new=new, closes=once is None)
         talk.is_single = once is not None
         if start is not None:
             from festinger.agent.start import learn_start_file
@@ -86,10 +91,15 @@ async def chat(
             app.background.start(_print_due_reminders(talk))
         async for line in _lines(once, script, said=await _last_said(talk) if is_live else None):
             if line.strip() and not await talk.answer(line.strip()):
-                return
+                break
+        if is_live and talk.has_model:
+            context.say("Summing up this conversation; Ctrl-C skips that.")
 
 
-async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool) -> "ChatTerminal":
+async def _open(
+    stack: AsyncExitStack, context: CommandContext, app: "App", *, new: bool, closes: bool
+) -> "ChatTerminal":
+    """Open the agent's mind; a chat `closes` its conversation, single messages go on with it."""
     from festinger.cli.agent_tools import build_agent_tools
     from festinger.client.memory import Memory
     from festinger.ids import AgentId
@@ -97,7 +107,7 @@ async def _open(stack: AsyncExitStack, context: CommandContext, app: "App", *, n
 
     scope = await choose_chat_scope(app, context.resolve_space_option(app), AgentId(context.agent), new=new)
     app.agent_tools = build_agent_tools
-    mind = await stack.enter_async_context(open_mind(app, scope))
+    mind = await stack.enter_async_context(open_mind(app, scope, closes=closes))
     memory = Memory(space=scope.space, agent=scope.agent, session=scope.session, _app=app)
     return ChatTerminal(context=context, app=app, mind=mind, memory=memory)
 
@@ -158,10 +168,11 @@ class ChatTerminal:
     mind: "Agent"
     memory: "Memory"
     shown: tuple[str, ...] = field(default=())
-    """Notes of the last reply, for `/why`."""
+    """Notes of the last reply or list, for `/why` and `/forget`."""
     is_answering: bool = False
     has_named_model: bool = False
     """Whether the person was told which model answers."""
+    has_model: bool = False
     is_single: bool = False
     """Whether this is the only message, so that an error ends the command."""
 
@@ -169,7 +180,7 @@ class ChatTerminal:
         """Answer a line; false where the person ends the chat."""
         self.is_answering = True
         try:
-            if line.startswith("/"):
+            if line.startswith("/") or line in BARE_COMMANDS:
                 return await self._run_slash_command(line)
             await self._say(line)
         except FestingerError as error:
@@ -184,13 +195,20 @@ class ChatTerminal:
         heard = await self.mind.hear(text)
         for due in heard.due:
             self.print_piece(f"Reminder of {due}\n")
+        has_begun = False
+
+        def print_reply(piece: str) -> None:
+            nonlocal has_begun
+            has_begun = has_begun or bool(piece.strip())
+            self.print_piece(piece)
+
         try:
-            cycle = await self._await_interruptible(self.mind.step(self.print_piece))
+            cycle = await self._await_interruptible(self.mind.step(print_reply))
         except FestingerError:  # while the model is away, the memory answers
             from festinger.agent.cycle import format_notes_as_answer
 
             told = format_notes_as_answer(text, self.mind.notes, has_learned=bool(heard.learned))
-            self.print_piece(f"{told}\n")
+            self.print_piece("…\n" if has_begun else f"{told}\n")
             raise
         if cycle is None:
             return
@@ -241,15 +259,17 @@ class ChatTerminal:
             said = "; ".join(escape_line(each.memory.content[:SHOWN_CHARS]) for each in stored if each.memory)
             told.append(f"learned: {said}")
         told += [f"goal {step.state}: {escape_line(step.memory.content[:SHOWN_CHARS])}" for step in heard.goals]
-        told += [f"reminder set: {escape_line(each.text[:SHOWN_CHARS])}" for each in heard.reminders]
+        told += [f"reminder set: {escape_line(str(each)[:SHOWN_CHARS])}" for each in heard.reminders]
         if used := [each for each in cycle.tools if " " not in each]:
             told.append(f"used {', '.join(dict.fromkeys(used))}")
+        if cycle.degraded:
+            told.append(f"without {', '.join(cycle.degraded)}; `festinger doctor` may say why")
         if cycle.action == "remembered" and self.mind.cycles == 1 and not self.has_named_model:
             told.append(f"no model answers; {SET_MODEL}")
         return f"  ({' · '.join(told)})" if told else ""
 
     async def _run_slash_command(self, line: str) -> bool:
-        name, _, rest = line[1:].partition(" ")
+        name, _, rest = line.removeprefix("/").partition(" ")
         if name in ("quit", "exit", "bye"):
             return False
         known = COMMANDS.get(name)
@@ -266,12 +286,15 @@ class ChatTerminal:
         )
 
     def memory_id(self, given: str) -> str:
-        """A memory by its number under the last reply, or by its id."""
+        """A memory by its number in the last reply or list, or by its id."""
         if not given:
-            raise BadInput("Which memory?", hint="Give a number of the notes under the last reply, or an id.")
-        if given.isdigit() and 1 <= int(given) <= len(self.shown):
-            return self.shown[int(given) - 1]
-        return given
+            raise BadInput("Which memory?", hint="Give a number of the last reply or list, such as `/why 1`, or an id.")
+        if not given.isdigit() or len(given) > LONGEST_NUMBER:
+            return given
+        if not 1 <= int(given) <= len(self.shown):
+            had = _count(len(self.shown), "note") if self.shown else "no notes"
+            raise BadInput(f"The last reply had {had}.", hint="`/mind` and `/recall …` list others by number.")
+        return self.shown[int(given) - 1]
 
 
 async def _show_help(talk: ChatTerminal, _rest: str) -> None:
@@ -288,16 +311,34 @@ async def _show_why_of_memory(talk: ChatTerminal, rest: str) -> None:
 
 
 async def _recall(talk: ChatTerminal, rest: str) -> None:
+    from festinger.text.hygiene import is_question
+
     found = await talk.memory.recall(rest)
-    rows = [(str(item.id)[:SHORT_ID], item.origin, item.text[:SHOWN_CHARS]) for item in found.items]
-    talk.print_rows(("id", "who", "text"), rows, nothing=found.sentence)
+    notes = [item for item in found.items if item.type == "memory"]
+    talk.shown = tuple(str(item.id) for item in notes)
+    rows: list[tuple[Any, ...]] = [
+        (number, item.origin, item.text[:SHOWN_CHARS]) for number, item in enumerate(notes, start=1)
+    ]
+    known = {item.text.casefold() for item in notes}
+    # What was said stands below without a number: it is no note that could be explained or forgotten alone.
+    rows += [
+        ("", f"{item.origin}, said", item.text[:SHOWN_CHARS])
+        for item in found.items
+        if item not in notes and not is_question(item.text) and item.text.casefold() not in known
+    ]
+    talk.print_rows(("", "who", "text"), rows, nothing=found.sentence)
 
 
 async def _forget(talk: ChatTerminal, rest: str) -> None:
     named = talk.memory_id(rest)
     plan = await talk.memory.forget(named, reason="asked for in a chat", dry_run=True)
+    found = [await talk.memory.get(each) for each in (*plan.erased, *plan.derived)]
+    if not found:
+        raise NotFound("Nothing is left of that memory.")
+    lines = [f"- {each.content[:SHOWN_CHARS]}" for each in found]
+    count = _count(len(lines), "memory", "memories")
     talk.context.confirm(
-        "forget", f"{_count(len(plan.erased) + len(plan.derived), 'memory', 'memories')} will be erased for good."
+        "forget", "\n".join([f"{count} will be erased for good, with the words that said so:", *lines])
     )
     await talk.memory.forget(named, reason="asked for in a chat")
     talk.context.say("Forgotten.")
@@ -339,13 +380,17 @@ async def _show_model_costs(talk: ChatTerminal, _rest: str) -> None:
 
 async def _show_topic_brief(talk: ChatTerminal, rest: str) -> None:
     found = await talk.memory.brief(rest or None)
-    rows = [(each.section, each.day, each.origin, each.text[:SHOWN_CHARS]) for each in found.notes]
+    talk.shown = tuple(each.id for each in found.notes)
+    rows: list[tuple[Any, ...]] = [
+        (number, each.section, each.day, each.origin, each.text[:SHOWN_CHARS])
+        for number, each in enumerate(found.notes, start=1)
+    ]
     if not rest:
         from festinger.agent.reminders import list_reminders
 
         waiting = await list_reminders(talk.mind.deps.memory, talk.mind.scope)
-        rows += [("reminder", each.when, each.origin, each.text[:SHOWN_CHARS]) for each in waiting]
-    talk.print_rows(("", "day", "who", "text"), rows, nothing="Nothing is known yet.")
+        rows += [("", "reminder", each.when, each.origin, each.text[:SHOWN_CHARS]) for each in waiting]
+    talk.print_rows(("", "about", "day", "who", "text"), rows, nothing="Nothing is known yet.")
 
 
 async def _list_or_change_goals(talk: ChatTerminal, rest: str) -> None:
@@ -413,12 +458,12 @@ async def _show_milestones(talk: ChatTerminal, rest: str) -> None:
 
 
 COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] = {
-    "why": ("On what a note of the last reply rests: /why 1.", _show_why_of_memory),
+    "why": ("On what a note of the last reply or list rests: /why 1.", _show_why_of_memory),
     "recall": ("What comes to mind: /recall the build server.", _recall),
     "mind": ("What is known, of a topic or at all: /mind Lisbon.", _show_topic_brief),
     "goals": ("What you want to reach: /goals, /goals add …, /goals done 1, /goals drop 1.", _list_or_change_goals),
     "remind": ("What comes up: /remind, /remind tomorrow 9:00 call Ada, /remind cancel 1.", _list_or_change_reminders),
-    "forget": ("Erase a memory: /forget 1.", _forget),
+    "forget": ("Erase a note of the last reply or list: /forget 1.", _forget),
     "conflicts": ("What cannot both be true.", _conflicts),
     "inbox": ("What waits for you.", _show_open_proposals),
     "cost": ("What the models cost.", _show_model_costs),
@@ -434,6 +479,7 @@ COMMANDS: dict[str, tuple[str, Callable[[ChatTerminal, str], Awaitable[None]]]] 
 
 async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
     """What is due, who it is, what it knows and thought, what was left open, and which model answers; a line for each."""
+    from festinger.agent.cycle import count_known_memories
     from festinger.agent.goals import list_open
     from festinger.agent.reminders import deliver_due_reminders
     from festinger.llm.model import ModelPurpose
@@ -443,8 +489,7 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
 
     app, space, scope = talk.app, talk.memory.space, talk.mind.scope
     model = await talk.mind.deps.model(ModelPurpose.CHAT, scope)
-    brief = await talk.memory.brief()
-    count = len(brief.notes) + brief.omitted
+    count = await count_known_memories(app.store, scope, limit=MOST_COUNTED)
     known = f"remembers {_count(count, 'thing')} about you and your work" if count else "knows nothing about you yet"
     before = await last_chat_session(app, scope)
     episodes = (
@@ -467,6 +512,7 @@ async def _build_welcome_lines(talk: ChatTerminal) -> list[str]:
         lines.append(
             f"Waiting for you: {_count(waiting[0], 'proposal')} (/inbox), {_count(waiting[1], 'conflict')} (/conflicts)"
         )
+    talk.has_model = model is not None
     lines.append(f"{model.name} answers." if model else f"No model answers, so I speak from memory alone. {SET_MODEL}")
     return lines
 

@@ -23,6 +23,7 @@ from festinger.memory.extract.clauses import (
     strip_clause_lead_ins,
 )
 from festinger.memory.extract.corrections import CALENDAR
+from festinger.memory.extract.forget_request import find_forget_topic
 from festinger.memory.extract.introductions import ANYWHERE, find_introductions
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_question, is_small_talk, is_transient
@@ -252,11 +253,11 @@ def is_task(text: str) -> bool:
 
 
 def can_be_statement(clause: Clause, *, is_asked: bool) -> bool:
-    """Whether a clause can be a statement at all: no question, task, announcement or heartbeat."""
+    """Whether a clause can be a statement at all: no question, task, announcement, heartbeat or wish to forget."""
     bare = _strip_asking(clause.text) if is_asked else strip_clause_lead_ins(clause.text)
     if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_small_talk(bare) or is_question(bare):
         return False
-    return is_asked or not (MARK.decode() in bare or is_task(bare))
+    return is_asked or not (MARK.decode() in bare or is_task(bare) or find_forget_topic(bare) is not None)
 
 
 def classify_kind(text: str) -> Kind:

@@ -139,6 +139,15 @@ def _build_turn_request(
     )
 
 
+async def load_last_stated(deps: MemoryDeps, scope: Scope) -> list[Memory]:
+    """What the last message of a session that taught something taught."""
+    rows = await deps.store.all(
+        Q["statements_of_session"], space=scope.space, session=scope.session, turn=None, limit=RECENT
+    )
+    found = [memory_from_row(row) for row in rows]
+    return [memory for memory in found if memory.turn_id == found[0].turn_id]
+
+
 async def _load_earlier_statements(
     deps: MemoryDeps, scope: Scope, turn: PersonTurn
 ) -> tuple[list[Memory], list[Memory]]:
