@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import chain
 
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
@@ -61,6 +62,11 @@ class StatementReading:
     """Words in order without function words; negations, numbers and modal verbs stay."""
     amounts: Quantities
     negations: int
+    """How many of its clauses are denied."""
+    doubled: bool
+    """Whether one of its clauses is negated twice: `nobody did not`."""
+    denied: frozenset[str]
+    """Stems of the content words that are denied; of all where a mere `No` does."""
     quantifiers: frozenset[str]
     names: frozenset[str]
     capitalized: frozenset[str]
@@ -82,7 +88,7 @@ class StatementReading:
 
     @property
     def negated(self) -> bool:
-        return self.negations % 2 == 1
+        return self.negations > 0
 
 
 def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementReading:
@@ -99,18 +105,23 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
     starts = tuple(_starts_sentence(plain, at) for _, at in found)
     bare = tuple(map(without_possessive, small)) if "'" in plain else small
     amounts = parse_quantities(plain.casefold(), said_at=said_at)
+    content = tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short))
+    negated = _find_negated_clauses(small, plain)
+    denied = [_find_scope(words) for words in negated if _is_denied(words)]
     return StatementReading(
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
-        content=tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short)),
+        content=content,
         gist=tuple(
             short
             for word, short in zip(small, bare, strict=True)
             if word not in FUNCTION_WORDS or word in _kept_in_gist()
         ),
         amounts=amounts,
-        negations=_negations(small),
+        negations=len(denied),
+        doubled=any(map(_has_two_negators, negated)),
+        denied=frozenset(map(_stem_content, chain.from_iterable(denied))) - {""} or frozenset(content),
         quantifiers=_quantifiers(written),
         names=_names(written, bare, starts),
         capitalized=frozenset(
@@ -160,6 +171,12 @@ def _is_content(word: str, short: str) -> bool:
     )
 
 
+def _stem_content(word: str) -> str:
+    """Return the stem of a content word, else an empty string."""
+    short = without_possessive(word)
+    return stem(short) if _is_content(word, short) else ""
+
+
 _OF_CHANGE = frozenset({"longer", "anymore"})
 """`no longer` without its negation names nothing."""
 
@@ -173,9 +190,36 @@ def is_negation(word: str) -> bool:
     return word in load_words("negations") or word.endswith("n't")
 
 
-def _negations(small: tuple[str, ...]) -> int:
-    denied = [at for at, word in enumerate(small) if is_negation(word)]
-    return sum(1 for at in denied if not (small[at] == "not" and small[at + 1 : at + 2] in (("only",), ("just",))))
+def _find_negated_clauses(small: tuple[str, ...], text: str) -> list[list[str]]:
+    """Return the words of each clause with a negation."""
+    if not any(map(is_negation, small)):
+        return []
+    clauses = (_WORD.findall(part) for part in _CLAUSE_END.split(text.casefold()))
+    return [words for words in clauses if any(map(is_negation, words))]
+
+
+def _is_denied(words: list[str]) -> bool:
+    """Whether the negations of a clause do not cancel out."""
+    return sum(map(_denies, words, [*words[1:], ""])) % 2 == 1
+
+
+def _has_two_negators(words: list[str]) -> bool:
+    return sum(word in _NEGATORS or word.endswith("n't") for word in words) > 1
+
+
+def _find_scope(words: list[str]) -> list[str]:
+    """Return what a negation denies: `without` only what follows it."""
+    return words[words.index("without") :] if "without" in words else words
+
+
+def _denies(word: str, following: str) -> bool:
+    """Whether a word denies its clause: `nor` only carries on a negation, and `not only` denies nothing."""
+    return is_negation(word) and word != "nor" and not (word == "not" and following in ("only", "just"))
+
+
+_NEGATORS = load_words_of_kind("grammar", "negator")
+_CLAUSE_WORDS = "|".join(sorted(load_words_of_kind("grammar", "clause")))
+_CLAUSE_END = re.compile(rf"[,;:!?()\"]|\.\s|\b(?:{_CLAUSE_WORDS})\b")
 
 
 def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:
