@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.judge.cascade import judge_by_rules
 from festinger.judge.model import CurrentSide, Judgement, Relation
 from festinger.judge.pair_reader import (
     CLASSES,
@@ -193,13 +194,15 @@ def test_what_may_be_news_replaces_nothing_but_goes_first(logit: float, relation
         ("The build takes nine minutes.", "The build got slower. It takes nine minutes.", Relation.CONTRADICTS, False),
         ("The build takes long.", f"The build does not take long{MANY_WORDS}.", Relation.CONTRADICTS, True),
         ("The build takes long.", f"The build does not take long{MANY_WORDS}.", Relation.SAME, False),
+        ("My rule for builds: wait.", f"My rule for builds: do not wait{MANY_WORDS}.", Relation.CONTRADICTS, False),
     ],
 )
 def test_of_long_statements_only_news_and_denials_count(old: str, new: str, read_as: Relation, counts: bool):
     compared = compare_readings(parse_statement(old), parse_statement(new))
     read = Judgement(relation=read_as, confidence=0.9, judge=NAME, reasoning="", guards=compared.guards)
 
-    assert does_reading_count(read, pair(old, new, similarity=0.7)) is counts
+    asked = pair(old, new, similarity=0.7)
+    assert does_reading_count(read, asked, by_rules=judge_by_rules(asked)) is counts
 
 
 DENIED = "The cook peels the carrots", "The cook doesn't peel the carrots"

@@ -282,7 +282,7 @@ async def judge_locally(pairs: Sequence[StatementPair], *, reader: PairReader | 
         DEGRADED.labels(what="judge").inc()
         return judged
     for at, by_reader, seen in zip(places, read, compared, strict=True):
-        if does_reading_count(by_reader, pairs[at]):
+        if does_reading_count(by_reader, pairs[at], by_rules=judged[at]):
             judged[at] = _weigh_reader(judged[at], by_reader, seen, pairs[at].features, accept=accept)
     return judged
 

@@ -154,10 +154,11 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
     )
 
 
-def does_reading_count(read: Judgement, pair: StatementPair) -> bool:
-    """Whether a pair is one that the reader can judge so."""
+def does_reading_count(read: Judgement, pair: StatementPair, *, by_rules: Judgement) -> bool:
+    """Whether a pair is one that the reader can judge so, given what rules found."""
     is_news = Relation.UPDATE in (read.relation, read.leaning)
-    is_denial = read.relation is Relation.CONTRADICTS and GuardKind.NEGATION in read.guards
+    is_update = by_rules.final and by_rules.relation is Relation.UPDATE
+    is_denial = not is_update and read.relation is Relation.CONTRADICTS and GuardKind.NEGATION in read.guards
     return is_news or is_denial or all(map(_is_short_statement, (pair.old.text, pair.new.text)))
 
 
