@@ -239,9 +239,8 @@ def judge_denial(case: RuleCase) -> Judgement | None:
     """One states what the other denies; confidence grows with how much of the rest agrees."""
     guards = set(case.compared.guards)
     # Who denies the opposite of what the other states agrees with it: `open`, and `not closed`.
-    if not case.compared.is_denial or case.compared.swap:
-        return None
-    if _has_clash(case.compared) or _are_speaker_and_other(case.compared):
+    is_about_same = not (case.compared.swap or _has_clash(case.compared) or _are_speaker_and_other(case.compared))
+    if not case.compared.is_denial or not is_about_same:
         return None
     agreement = _agreement(case)
     why, found = case.compared.why(GuardKind.NEGATION), case.compared.difference
@@ -277,10 +276,7 @@ def _has_clash(compared: ReadingComparison) -> bool:
 
 
 def _agreement(case: RuleCase) -> float:
-    """Return how much of what is denied is on the other side too: the mean over words and vectors.
-
-    Rules do not know which of its words matter, so all that the denying side says counts, not only the clause.
-    """
+    """Return how much of what is denied, and of the rest, is on the other side too: the mean over words and vectors."""
     denying, stating = case.compared.sides
     shared = _count_shared(denying.stemmed, stating)
     of_whole, of_clause = shared / max(1, len(denying.stemmed)), _share_denied(case.compared)
@@ -324,10 +320,8 @@ def _denies_existence(reading: StatementReading) -> bool:
 
 def is_double_negation(compared: ReadingComparison) -> bool:
     """Whether one negates a clause twice, and the other nothing."""
-    old, new = compared.old, compared.new
-    return (old.doubled and not any(map(is_negation, new.words))) or (
-        new.doubled and not any(map(is_negation, old.words))
-    )
+    both = compared.old, compared.new
+    return any(one.doubled and not any(map(is_negation, other.words)) for one, other in (both, both[::-1]))
 
 
 def judge_phrase_swap(case: RuleCase) -> Judgement | None:
@@ -338,7 +332,7 @@ def judge_phrase_swap(case: RuleCase) -> Judgement | None:
     why = f"{swap[0].upper()}{swap[1:]}."
     if _is_person_swap(case.compared):
         return None
-    if _is_subject_swap(case.compared) or _is_other_act(case.compared):
+    if _is_subject_swap(case.compared):
         return case.verdict(Relation.CONTRADICTS, PERHAPS, f"{why} They may speak of two different things, though.")
     return case.verdict(Relation.CONTRADICTS, EVIDENT, why)
 
@@ -360,13 +354,6 @@ def _is_subject_swap(compared: ReadingComparison) -> bool:
     verb = next((at for at, word in enumerate(words) if at and is_verb(word)), len(words))
     articles = sum(word in ("a", "an", "the") for word in words[:verb])
     return compared.difference.place < verb - articles
-
-
-def _is_other_act(compared: ReadingComparison) -> bool:
-    """Whether the swap is in what somebody of a kind is just doing: *a* dog that sits and *a* dog that runs are two."""
-    return are_any_of_kind(compared) and all(
-        any(map(_is_progressive, words)) for words in (compared.difference.old, compared.difference.new)
-    )
 
 
 def judge_numbered_things(case: RuleCase) -> Judgement | None:
@@ -524,19 +511,15 @@ def _has_generic_subject(reading: StatementReading) -> bool:
 def _is_scene(reading: StatementReading) -> bool:
     """Whether it says what someone unnamed is just doing: `The man is running`, `There is a dog barking`."""
     words = reading.words
-    is_named = reading.names - reading.capitalized or reading.persons & _PRESENT
-    is_any = words[:1] == ("the",) or _has_generic_subject(reading) or not _PLURAL_COPULAS.isdisjoint(words[1:4])
-    if is_named or not is_any:
+    is_named = reading.names - reading.capitalized or reading.persons & {"i", "you", "we"}
+    is_plural = not {"are", "aren't", "were", "weren't"}.isdisjoint(words[1:4])
+    if is_named or not (words[:1] == ("the",) or is_plural or _has_generic_subject(reading)):
         return False
     if words[0] == "there":
         return any(map(_is_progressive, words))
     verbs = (skip_adverbs(words, at + 1) for at, word in enumerate(words) if word in COPULAS)
     # One more adverb may stand before the verb: `is slowly walking`.
     return any(map(_is_progressive, (word for at in verbs for word in words[at : at + 2])))
-
-
-_PRESENT = frozenset({"i", "you", "we"})
-_PLURAL_COPULAS = frozenset({"are", "aren't", "were", "weren't"})
 
 
 def _is_progressive(word: str) -> bool:

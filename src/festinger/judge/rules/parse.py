@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
-from itertools import chain
 
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
@@ -107,7 +106,11 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
     amounts = parse_quantities(plain.casefold(), said_at=said_at)
     content = tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short))
     negated = _find_negated_clauses(small, plain)
-    denied = [_find_scope(words) for words in negated if _is_denied(words)]
+    denied = [words for words in negated if sum(map(_denies, words, [*words[1:], ""])) % 2]
+    # `without` denies only what follows it.
+    reach = {
+        without_possessive(word) for words in denied for word in words["without" in words and words.index("without") :]
+    }
     return StatementReading(
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
@@ -121,7 +124,7 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         amounts=amounts,
         negations=len(denied),
         doubled=any(map(_has_two_negators, negated)),
-        denied=frozenset(map(_stem_content, chain.from_iterable(denied))) - {""} or frozenset(content),
+        denied=frozenset(stem(each) for each in reach if _is_content(each, each)) or frozenset(content),
         quantifiers=_quantifiers(written),
         names=_names(written, bare, starts),
         capitalized=frozenset(
@@ -171,12 +174,6 @@ def _is_content(word: str, short: str) -> bool:
     )
 
 
-def _stem_content(word: str) -> str:
-    """Return the stem of a content word, else an empty string."""
-    short = without_possessive(word)
-    return stem(short) if _is_content(word, short) else ""
-
-
 _OF_CHANGE = frozenset({"longer", "anymore"})
 """`no longer` without its negation names nothing."""
 
@@ -198,18 +195,8 @@ def _find_negated_clauses(small: tuple[str, ...], text: str) -> list[list[str]]:
     return [words for words in clauses if any(map(is_negation, words))]
 
 
-def _is_denied(words: list[str]) -> bool:
-    """Whether the negations of a clause do not cancel out."""
-    return sum(map(_denies, words, [*words[1:], ""])) % 2 == 1
-
-
 def _has_two_negators(words: list[str]) -> bool:
     return sum(word in _NEGATORS or word.endswith("n't") for word in words) > 1
-
-
-def _find_scope(words: list[str]) -> list[str]:
-    """Return what a negation denies: `without` only what follows it."""
-    return words[words.index("without") :] if "without" in words else words
 
 
 def _denies(word: str, following: str) -> bool:
