@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tests.judge.judging import UNDECIDED, House, pair
 
 from festinger.ids import MAIN_SPACE, Origin
+from festinger.judge.cascade import judge_by_rules
 from festinger.judge.model import CurrentSide, Judgement, Relation
 from festinger.judge.pair_reader import (
     CLASSES,
@@ -191,9 +192,62 @@ def test_what_may_be_news_replaces_nothing_but_goes_first(logit: float, relation
         ("The build takes nine minutes.", f"The build takes nine minutes{MANY_WORDS}.", Relation.SAME, False),
         ("The build takes nine minutes.", "The build got faster. It takes four minutes.", Relation.UPDATE, True),
         ("The build takes nine minutes.", "The build got slower. It takes nine minutes.", Relation.CONTRADICTS, False),
+        ("The build takes long.", f"The build does not take long{MANY_WORDS}.", Relation.CONTRADICTS, True),
+        ("The build takes long.", f"The build does not take long{MANY_WORDS}.", Relation.SAME, False),
+        ("My rule for builds: wait.", f"My rule for builds: do not wait{MANY_WORDS}.", Relation.CONTRADICTS, False),
     ],
 )
-def test_of_long_statements_only_news_counts(old: str, new: str, read_as: Relation, counts: bool):
-    read = Judgement(relation=read_as, confidence=0.9, judge=NAME, reasoning="")
+def test_of_long_statements_only_news_and_denials_count(old: str, new: str, read_as: Relation, counts: bool):
+    compared = compare_readings(parse_statement(old), parse_statement(new))
+    read = Judgement(relation=read_as, confidence=0.9, judge=NAME, reasoning="", guards=compared.guards)
 
-    assert does_reading_count(read, pair(old, new, similarity=0.7)) is counts
+    asked = pair(old, new, similarity=0.7)
+    assert does_reading_count(read, asked, by_rules=judge_by_rules(asked)) is counts
+
+
+DENIED = "The cook peels the carrots", "The cook doesn't peel the carrots"
+DENIED_ELSEWHERE = "The cook peels the carrots", "The cook doesn't like guests who sing"
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(("texts", "is_found"), [(DENIED, True), (DENIED_ELSEWHERE, False)])
+async def test_where_one_denies_what_the_other_states_the_reader_need_not_be_sure(
+    store: Store, texts: tuple[str, str], is_found: bool
+):
+    server, scorer = judged_by(store, Relation.CONTRADICTS)
+    scorer.also = Relation.UNRELATED
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*texts, similarity=0.5)])
+
+    assert (found.relation is Relation.CONTRADICTS and found.final) is is_found
+
+
+@pytest.mark.requirement("J-03")
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("A cook is peeling carrots", "The cook is washing a pan"),
+        ("The cook peels the carrots", "It is not true that the cook does not peel the carrots"),
+        ("Some of the cooks peel carrots", "Not all of the cooks peel carrots"),
+    ],
+    ids=["two scenes", "negated twice", "not all"],
+)
+async def test_where_the_reader_is_blind_it_contradicts_nothing(store: Store, texts: tuple[str, str]):
+    server, _ = judged_by(store, Relation.CONTRADICTS)
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*texts, similarity=0.7)])
+
+    assert found.relation is not Relation.CONTRADICTS
+
+
+@pytest.mark.requirement("J-03")
+async def test_a_denial_that_reads_as_the_same_is_no_contradiction(store: Store):
+    only = pair(
+        "Petra alone has the key to the archive", "Nobody besides Petra has the key to the archive", similarity=0.9
+    )
+    assert decide.judge(only.old, only.new, only.features).relation is Relation.CONTRADICTS
+    server, _ = judged_by(store, Relation.SAME)
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [only])
+
+    assert found.relation is not Relation.CONTRADICTS

@@ -32,6 +32,7 @@ from festinger.judge.model import (
     GuardKind,
     Judgement,
     JudgeStatement,
+    PairFeatures,
     PairJudgement,
     Relation,
     StatementPair,
@@ -42,7 +43,7 @@ from festinger.judge.model import (
 from festinger.judge.pair_reader import PairReader, does_reading_count, select_pair_indexes
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
-from festinger.judge.rules.decide import has_generic_subject
+from festinger.judge.rules.decide import are_any_of_kind, is_backed_denial, is_double_negation, is_partial_denial
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
@@ -281,8 +282,8 @@ async def judge_locally(pairs: Sequence[StatementPair], *, reader: PairReader | 
         DEGRADED.labels(what="judge").inc()
         return judged
     for at, by_reader, seen in zip(places, read, compared, strict=True):
-        if does_reading_count(by_reader, pairs[at]):
-            judged[at] = _weigh_reader(judged[at], by_reader, seen, accept=accept)
+        if does_reading_count(by_reader, pairs[at], by_rules=judged[at]):
+            judged[at] = _weigh_reader(judged[at], by_reader, seen, pairs[at].features, accept=accept)
     return judged
 
 
@@ -305,24 +306,38 @@ def accept_if_sure(said: Judgement, *, accept: float) -> Judgement:
     return unsure_judgement(said.judge, why, guards=said.guards, leaning=said.relation, current=said.current)
 
 
-def _weigh_reader(said: Judgement, read: Judgement, compared: ReadingComparison, *, accept: float) -> Judgement:
+def _weigh_reader(
+    said: Judgement, read: Judgement, compared: ReadingComparison, features: PairFeatures, *, accept: float
+) -> Judgement:
     """Settle between rules and the reader, who is right more often where both are sure.
 
     It cannot tell a synonym from an opposite where a single phrase differs, nor whether two statements about any
     of a kind are about the same one, nor what can never change; there it needs the support of rules, as where it
-    only finds nothing worth asking about.
+    only finds nothing worth asking about. Where one side denies what the other states, it need not be sure.
     """
+    is_opposed = said.final and said.relation is Relation.CONTRADICTS
+    if read.relation is Relation.CONTRADICTS and is_partial_denial(compared):
+        return said
+    if (
+        read.relation is Relation.CONTRADICTS
+        and (is_opposed or not said.final)
+        and is_backed_denial(compared, features)
+    ):
+        return replace(read, confidence=max(read.confidence, accept))
     by_reader = accept_if_sure(read, accept=accept)
+    if is_opposed and compared.is_denial and read.leaning is Relation.SAME:
+        # `Only Petra has root` and `Nobody else has root`: what is denied is not what the other states.
+        return by_reader
     if not by_reader.final:
         agrees = read.relation is said.relation is Relation.UNRELATED
         return said if said.final and (agrees or not said.tentative) else by_reader
-    is_any = has_generic_subject(compared.old) and has_generic_subject(compared.new)
-    is_opposed = said.final and said.relation is Relation.CONTRADICTS
     if by_reader.tentative:
         return said if said.final and not said.tentative else by_reader
     if by_reader.relation is Relation.UNRELATED:
         return said if is_opposed and compared.difference.swapped else by_reader
-    if by_reader.relation is Relation.CONTRADICTS and (is_any or compared.difference.swapped) and not is_opposed:
+    is_any = are_any_of_kind(compared)
+    is_blind = is_any or compared.difference.swapped or is_double_negation(compared)
+    if by_reader.relation is Relation.CONTRADICTS and is_blind and not is_opposed:
         why = f"Perhaps they contradict: {by_reader.reasoning}"
         return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
     if by_reader.relation is Relation.UPDATE and is_opposed and GuardKind.SLOT in said.guards:

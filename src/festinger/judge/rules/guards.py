@@ -119,6 +119,16 @@ class ReadingComparison:
         return next((each.why for each in self.fired if each.guard is guard), "")
 
     @property
+    def is_denial(self) -> bool:
+        """Whether only one of them denies something."""
+        return self.old.negated != self.new.negated
+
+    @property
+    def sides(self) -> tuple[StatementReading, StatementReading]:
+        """Of a denial, the one that denies and the one that states."""
+        return (self.old, self.new) if self.old.negated else (self.new, self.old)
+
+    @property
     def swap(self) -> str | None:
         """Why the one phrase in which they differ cannot hold beside the other."""
         return explain_opposition(self.difference) or explain_mutually_exclusive_words(self.difference)
@@ -200,7 +210,7 @@ def _days(reading: StatementReading) -> str:
 
 
 def _negation(old: StatementReading, new: StatementReading) -> GuardHit | None:
-    if old.negated == new.negated:
+    if old.negations == new.negations:
         return None
     return GuardHit(guard=GuardKind.NEGATION, why="One says that it is so, the other that it is not.")
 

@@ -61,6 +61,11 @@ class StatementReading:
     """Words in order without function words; negations, numbers and modal verbs stay."""
     amounts: Quantities
     negations: int
+    """How many of its clauses are denied."""
+    doubled: bool
+    """Whether one of its clauses is negated twice: `nobody did not`."""
+    denied: frozenset[str]
+    """Stems of the content words that are denied; of all where a mere `No` does."""
     quantifiers: frozenset[str]
     names: frozenset[str]
     capitalized: frozenset[str]
@@ -82,7 +87,7 @@ class StatementReading:
 
     @property
     def negated(self) -> bool:
-        return self.negations % 2 == 1
+        return self.negations > 0
 
 
 def parse_statement(text: str, *, said_at: datetime | None = None) -> StatementReading:
@@ -99,18 +104,27 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
     starts = tuple(_starts_sentence(plain, at) for _, at in found)
     bare = tuple(map(without_possessive, small)) if "'" in plain else small
     amounts = parse_quantities(plain.casefold(), said_at=said_at)
+    content = tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short))
+    negated = _find_negated_clauses(small, plain)
+    denied = [words for words in negated if sum(map(_denies, words, [*words[1:], ""])) % 2]
+    # `without` denies only what follows it.
+    reach = {
+        without_possessive(word) for words in denied for word in words["without" in words and words.index("without") :]
+    }
     return StatementReading(
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
-        content=tuple(stem(short) for word, short in zip(small, bare, strict=True) if _is_content(word, short)),
+        content=content,
         gist=tuple(
             short
             for word, short in zip(small, bare, strict=True)
             if word not in FUNCTION_WORDS or word in _kept_in_gist()
         ),
         amounts=amounts,
-        negations=_negations(small),
+        negations=len(denied),
+        doubled=any(map(_has_two_negators, negated)),
+        denied=frozenset(stem(each) for each in reach if _is_content(each, each)) or frozenset(content),
         quantifiers=_quantifiers(written),
         names=_names(written, bare, starts),
         capitalized=frozenset(
@@ -173,9 +187,26 @@ def is_negation(word: str) -> bool:
     return word in load_words("negations") or word.endswith("n't")
 
 
-def _negations(small: tuple[str, ...]) -> int:
-    denied = [at for at, word in enumerate(small) if is_negation(word)]
-    return sum(1 for at in denied if not (small[at] == "not" and small[at + 1 : at + 2] in (("only",), ("just",))))
+def _find_negated_clauses(small: tuple[str, ...], text: str) -> list[list[str]]:
+    """Return the words of each clause with a negation."""
+    if not any(map(is_negation, small)):
+        return []
+    clauses = (_WORD.findall(part) for part in _CLAUSE_END.split(text.casefold()))
+    return [words for words in clauses if any(map(is_negation, words))]
+
+
+def _has_two_negators(words: list[str]) -> bool:
+    return sum(word in _NEGATORS or word.endswith("n't") for word in words) > 1
+
+
+def _denies(word: str, following: str) -> bool:
+    """Whether a word denies its clause: `nor` only carries on a negation, and `not only` denies nothing."""
+    return is_negation(word) and word != "nor" and not (word == "not" and following in ("only", "just"))
+
+
+_NEGATORS = load_words_of_kind("grammar", "negator")
+_CLAUSE_WORDS = "|".join(sorted(load_words_of_kind("grammar", "clause")))
+_CLAUSE_END = re.compile(rf"[,;:!?()\"]|\.\s|\b(?:{_CLAUSE_WORDS})\b")
 
 
 def _quantifiers(written: tuple[str, ...]) -> frozenset[str]:
