@@ -10,7 +10,7 @@ from tests.memory.remembering import Mind, memories, texts
 from festinger.errors import ProviderRefused
 from festinger.ids import Origin
 from festinger.llm.providers.scripted import FailStep, build_scripted_model
-from festinger.memory.extract.model_reader import ReadFact, TurnReading, correct_turn_with_model
+from festinger.memory.extract.model_reader import ReadFact, TurnReading, correct_turn_with_model, is_english
 from festinger.memory.extract.turns import PersonTurn, learn_turn
 from festinger.memory.model import LearnAction
 from festinger.store.pool import Store
@@ -139,3 +139,29 @@ async def test_a_turn_that_states_nothing_costs_no_call(store: Store):
 
     assert await correct_turn_with_model(writing(mind.deps, model), mind.place(), turn("why is the sky blue?")) == []
     assert script.asked == []
+
+
+async def test_a_turn_in_another_language_is_read_by_a_model_and_a_question_is_not(store: Store):
+    mind = Mind(store)
+    model, _ = build_scripted_model(reading(("Meine Schwester Ana spielt Schach", [])))
+
+    asked = await correct_turn_with_model(writing(mind.deps, model), mind.place(), turn("Wer spielt hier Schach?", 1))
+    said = turn("Meine Schwester Ana spielt seit Jahren Schach.", 2)
+    await correct_turn_with_model(writing(mind.deps, model), mind.place(), said)
+
+    assert asked == []
+    assert await texts(store) == ["Meine Schwester Ana spielt Schach"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_ours"),
+    [
+        ("my boss Ingrid hates jargon", True),
+        ("prod is in eu-west-1", True),
+        ("Unsere Bäckerei schließt um sechs", False),
+        ("Ma tante habite au bord de la mer", False),
+        ("danke", True),
+    ],
+)
+def test_a_text_of_a_few_words_without_english_ones_is_in_another_language(text: str, is_ours: bool):
+    assert is_english(text) is is_ours

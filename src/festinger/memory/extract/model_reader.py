@@ -18,7 +18,7 @@ from festinger.llm.prompts import load_prompt
 from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import archive, supersede
 from festinger.memory.extract.classifier import statement_probabilities
-from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.clauses import split_clauses, split_words
 from festinger.memory.extract.statements import classify_kind, flatten_lists
 from festinger.memory.extract.turns import SOURCE, PersonTurn
 from festinger.memory.learn.pipeline import learn
@@ -26,6 +26,8 @@ from festinger.memory.learn.result import Learned
 from festinger.memory.learn.statement import SURE, LearnRequest, TurnWithTrust, is_supported
 from festinger.memory.model import Memory, Status, memory_from_row
 from festinger.store.queries import load_queries
+from festinger.text.hygiene import is_question, is_small_talk
+from festinger.text.words import FUNCTION_WORDS
 
 log = structlog.get_logger(room="memory")
 
@@ -35,6 +37,9 @@ OLDER = 20
 """Older statements of an agent that news may replace, newest first."""
 MAY_STATE = 0.15
 """A turn whose likeliest clause scores lower is not shown to a model."""
+FEWEST_WORDS, ENGLISH_FROM = 3, 0.15
+"""Words of a turn that may be in another language, and the share of English function words from which it is not. Plain
+English sentences have .2 or more, sentences in German, French or Polish hardly any."""
 
 
 class ReadFact(BaseModel):
@@ -76,9 +81,18 @@ async def correct_turn_with_model(deps: MemoryDeps, scope: Scope, turn: PersonTu
 
 
 async def _may_hold_statement(deps: MemoryDeps, text: str) -> bool:
+    """Whether a turn is worth showing to a model. The classifier reads English, so it decides only about that."""
+    if not is_english(text):
+        return not is_small_talk(text) and not is_question(text)
     said, _ = flatten_lists(text)
     likely = await statement_probabilities(split_clauses(said), said, encoder=deps.encoder())
     return max(likely, default=0.0) >= MAY_STATE
+
+
+def is_english(text: str) -> bool:
+    """Whether a text may be English; a few words say too little to tell."""
+    words = split_words(text.casefold())
+    return len(words) < FEWEST_WORDS or sum(word in FUNCTION_WORDS for word in words) >= ENGLISH_FROM * len(words)
 
 
 async def _keep(
