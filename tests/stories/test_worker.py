@@ -34,8 +34,16 @@ def chat(served: Served, *said: str) -> dict[str, str]:
 
 
 def worker_of(served: Served) -> psutil.Process | None:
+    # One that was just killed is still a child, without a command line, until the server has seen it end.
     children = psutil.Process(served.process.pid).children()
-    return next((child for child in children if "worker" in child.cmdline()), None)
+    return next((child for child in children if "worker" in _command_of(child)), None)
+
+
+def _command_of(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
 
 
 def is_working(shell: Shell) -> bool:

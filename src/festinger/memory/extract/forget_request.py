@@ -20,7 +20,7 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 _ENDING = re.compile(
-    r"[\s,.;!–—-]+(?:please|thanks|thank\s+you|(?:it|that)(?:'s|\s+is|\s+was)\s+(?:too\s+)?(?:private|personal|secret|wrong))$",
+    r"[\s,.;!–—-]{1,4}(?:please|thanks|thank\s+you|(?:it|that)(?:'s|\s+is|\s+was)\s+(?:too\s+)?(?:private|personal|secret|wrong))$",
     re.IGNORECASE,
 )
 _POINTING = frozenset({"it", "that", "this", "them", "him", "her"})
