@@ -143,6 +143,7 @@ def test_taste_rule_and_fact_are_told_apart(text: str, kind: Kind):
 def test_markers_come_off_unless_they_are_part_of_the_statement():
     assert strip_clause_lead_ins("oh and btw, we use pnpm") == "we use pnpm"
     assert strip_clause_lead_ins("no peanuts in my food") == "no peanuts in my food"
+    assert strip_clause_lead_ins("hm no wait, Jo does the till") == "Jo does the till"
     assert strip_clause_lead_ins("update the docs") == "update the docs"
 
 
@@ -190,6 +191,11 @@ def test_a_sentence_ends_at_an_emoticon():
         ("actually Kibana moved, it's on port 9000 now.", "Kibana is on port 9000 now"),
         ("They handed out new badges, mine is number 44.", "They handed out new badges, mine is number 44"),
         ("My aunt Vera agrees. Right now it's 50%, that's 19 hours.", "Right now it's 50%, that's 19 hours"),
+        ("Is there a way to do that in awk? That's what we run.", "That's what we run"),
+        (
+            "Good news, the vet says it was never the heart, it's a tick.",
+            "Good news, the vet says it was never the heart, it's a tick",
+        ),
         ("Print me a quiz. They are nine years old.", "Print me a quiz. They are nine years old"),
     ],
 )

@@ -68,7 +68,7 @@ _MARKER = re.compile(
 )
 """Lead-ins before a statement that are not part of it."""
 _NEVER_ALONE = re.compile(r"(?:no|yes|right|note|update|context|background|fine|great|cool|look|sure)\b", re.IGNORECASE)
-"""Lead-ins only before a comma or colon: `no peanuts` and `update the docs` are statements."""
+"""Lead-ins only before a comma, a colon or another one: `no peanuts` and `update the docs` are statements."""
 
 
 _WISH = re.compile(
@@ -106,7 +106,8 @@ def strip_clause_lead_ins(text: str) -> str:
     while match := _MARKER.match(rest):
         ends_in_mark = match.group().rstrip()[-1:] in ",:;.!–—-"
         left = rest[match.end() :]
-        if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark):
+        leads_on = _MARKER.match(left) and not _NEVER_ALONE.match(left)
+        if not left.strip() or (_NEVER_ALONE.match(rest) and not ends_in_mark and not leads_on):
             break
         rest = left
     wish = _WISH.fullmatch(rest.strip())

@@ -105,8 +105,8 @@ _POINTING = re.compile(
 )
 _PERSONAL = frozenset({"he", "she", "his", "her"})
 _PLURAL = frozenset({"they", "their", "these", "those"})
-_DEMONSTRATIVES = frozenset({"this", "that", "these", "those"})
-_ONES_OWN = frozenset({"mine", "ours", "hers", "theirs"})
+_WHOLE = frozenset({"this", "that", "these", "those", "mine", "ours", "hers", "theirs"})
+"""What points back to all that was just said, or to one of several, not to a noun."""
 _POSSESSIVES = frozenset({"its", "their", "his", "her"})
 _PERSON = re.compile(
     r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)?\b[A-Z][\w'-]*[a-z](?:\s[A-Z][\w'-]*[a-z])*(?<!'s)|\b(?:my|our)\s[\w-]+"
@@ -345,9 +345,7 @@ def resolve_pronoun(text: str, clause: Clause) -> str:
             return f"{text[: found.start()]}{subject}{text[found.end() :]}"
         return f"{earlier.rstrip(' ,.!')}: {text}" if len(earlier) <= LONGEST_CONTEXT else text
     word = match.group().casefold()
-    noun = _find_antecedent(word, earlier)
-    if noun is None and word.partition("'")[0] not in _DEMONSTRATIVES:
-        noun = _find_antecedent(word, clause.before)
+    noun = _find_antecedent(word, earlier) or _find_antecedent(word, clause.before)
     if noun is None:
         context = _CONJUNCTION.sub("", strip_clause_lead_ins(earlier).rstrip(" ,.!(")).rstrip(" ,.!(")
         is_usable = 0 < len(context) <= LONGEST_CONTEXT and not earlier.endswith("?")
@@ -363,7 +361,7 @@ def _find_antecedent(pronoun: str, earlier: str) -> str | None:
     """Return what a pronoun refers to in the text before it; None if nothing fits, or several people do."""
     word = pronoun.partition("'")[0]
     subject = subject_of(strip_clause_lead_ins(earlier))
-    if word in _ONES_OWN:
+    if word in _WHOLE:
         return None
     if word in _PERSONAL:
         named = [
@@ -378,6 +376,8 @@ def _find_antecedent(pronoun: str, earlier: str) -> str | None:
             )
         ]
         return named[0] if len(set(named)) == 1 else None
+    if word in split_words(earlier.casefold()):
+        return None  # the same pronoun means the same thing, whatever was named in between
     nouns = [each.group().strip() for each in _NOUN.finditer(earlier)]
     fitting = [noun for noun in (*([subject] if subject else []), *nouns) if _is_plural(noun) == (word in _PLURAL)]
     return fitting[-1] if fitting else None
@@ -392,9 +392,10 @@ def _is_plural(noun: str) -> bool:
 
 
 def subject_of(sentence: str) -> str | None:
-    """Return the few words before the verb of a sentence, unless they only point to something."""
+    """Return the few words before the verb of a sentence, unless they only point to something or are no one phrase."""
     written = split_words(sentence)[:LONGEST_SUBJECT]
     verb = find_verb_index(written)
     if not verb or written[0].casefold() in FUNCTION_WORDS - _DETERMINERS:
         return None
-    return " ".join(written[:verb])
+    subject = " ".join(written[:verb])
+    return subject if subject in sentence.replace("’", "'") else None
