@@ -36,6 +36,7 @@ async def texts(message: str) -> list[str]:
         ("note to self - the boiler key is under the pot", ["The boiler key is under the pot"]),
         ("Store this for later: the boiler code is 88.", ["The boiler code is 88"]),
         ("Could you keep in mind that I work from home on Mondays", ["I work from home on Mondays"]),
+        ("Remember these things:\n- tea is at 4\n- no nuts in the house", ["Tea is at 4", "No nuts in the house"]),
         ("memo -> the bins go out on Tuesday", ["The bins go out on Tuesday"]),
         (
             "Write this down: Ida has the spare key. The gate code is 4711.",

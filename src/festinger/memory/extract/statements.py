@@ -61,7 +61,7 @@ _FOLLOWED = r"(?=\s*(?:that\b|[:,–—→=-]))"
 _ASKED = re.compile(
     r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i(?:'d|\s+would)\s+like|i\s+want)\s+you\s+to\s+)?"
     r"(?:(?:please\s+)?(?:make|take)\s+(?:a\s+)?note|note\s+to\s+self|memo|don'?t\s+forget|do\s+not\s+forget|for\s+the\s+record"
-    rf"|(?:remember|memori[sz]e|note)(?:\s+(?:this|it|the\s+following))?(?:\s+for\s+me)?{_PLACE}?"
+    rf"|(?:remember|memori[sz]e|note)(?:\s+(?:this|it|these(?:\s+\w{{1,12}})?|the\s+following))?(?:\s+for\s+me)?{_PLACE}?"
     r"|(?:keep|bear)(?:\s+(?:this|that|it))?\s+in\s+mind"
     rf"|save\s+(?:this|that|it)(?:\s+for\s+me)?{_PLACE}?{_FOLLOWED}"
     rf"|(?:keep|store|put|jot|write|file|commit)(?:\s+(?:this|that|it|the\s+following))?{_PLACE}{{1,2}}{_FOLLOWED})"
