@@ -10,7 +10,7 @@ from festinger.retrieval.bm25 import (
     TermMatches,
     TermStatistics,
     bm25_score,
-    build_pool_query,
+    build_pool_tsquery,
     build_term_matches,
     quote_term,
     rarest_terms,
@@ -83,7 +83,7 @@ def test_coverage_is_the_share_of_what_the_words_say():
 def test_a_search_begins_with_the_rarest_words():
     known = statistics(docs=100_000, a=3, b=400, c=9_000, d=30_000)
 
-    query = build_pool_query(("d", "c", "b", "a"), known, pool=1000)
+    query = build_pool_tsquery(("d", "c", "b", "a"), known, pool=1000)
 
     assert query.startswith("'a' | 'b'")
     assert "| 'c'" not in query
@@ -94,7 +94,7 @@ def test_a_search_begins_with_the_rarest_words():
 def test_words_that_are_all_common_are_searched_by_together():
     known = statistics(docs=1000, a=900, b=950)
 
-    assert build_pool_query(("a", "b"), known, pool=100) == "'a' & 'b'"
+    assert build_pool_tsquery(("a", "b"), known, pool=100) == "'a' & 'b'"
 
 
 def test_at_most_the_rarest_words_of_a_cue_are_searched_by():

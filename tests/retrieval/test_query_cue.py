@@ -68,7 +68,7 @@ def test_a_cue_for_many_things_is_known(text: str, summary: bool, order: bool):
     cue = parse_cue(text, now=NOW)
 
     assert (cue.asks_summary, cue.asks_order) == (summary, order)
-    assert cue.asks_overview is (summary or order)
+    assert cue.asks_summary_or_order is (summary or order)
 
 
 @pytest.mark.parametrize(

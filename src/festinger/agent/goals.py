@@ -115,7 +115,7 @@ def _is_same_stem(one: str, other: str) -> bool:
     return short == long or (len(short) >= STEM - 1 and long.startswith(short[:STEM]))
 
 
-async def set_and_settle_goals(
+async def update_goals_from_message(
     deps: MemoryDeps, scope: Scope, text: str, learned: Sequence[Learned], goals: Sequence[Memory]
 ) -> list[GoalChange]:
     """Set and settle the goals that a person's message speaks of."""

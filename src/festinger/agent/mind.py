@@ -70,7 +70,7 @@ from festinger.agent.cycle import (
     load_corrections,
     measure_memory_evidence,
 )
-from festinger.agent.goals import list_open, set_and_settle_goals
+from festinger.agent.goals import list_open, update_goals_from_message
 from festinger.agent.gut import (
     FELT,
     JUMP,
@@ -177,7 +177,7 @@ class Agent:
             raise BadInput("There are no words of yours in this message.", hint="Write something to answer.")
         learned = await learn_turn(memory, self.scope, PersonTurn(id=turn.turn_id, text=turn.content))
         wanted = await list_open(memory, self.scope)
-        goals = await set_and_settle_goals(memory, self.scope, turn.content, learned, wanted)
+        goals = await update_goals_from_message(memory, self.scope, turn.content, learned, wanted)
         self.goals = None if goals else wanted
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await set_requested_reminders(memory, self.scope, turn.content)
@@ -244,7 +244,7 @@ class Agent:
             self.deps.about(self.scope),
         )
         self.notes = cycle.notes
-        moved = self._measure_gut_deviation(cycle, usual)
+        moved = self._record_gut_z_score(cycle, usual)
         near = await self._weigh(heaviest.get("decision", ()))
         weighty = [
             (each.content, each.weight, near.get(each.id, 1.0))
@@ -308,7 +308,7 @@ class Agent:
         cycle.goals = [each.id for each in chosen]
         return [f"{each.content} (since {each.created_at:%Y-%m-%d})" for each in chosen]
 
-    def _measure_gut_deviation(self, cycle: AgentCycle, usual: Vector | None) -> float:
+    def _record_gut_z_score(self, cycle: AgentCycle, usual: Vector | None) -> float:
         """Measure how far a talk is from what usually matters; by how many deviations that is unusual."""
         if (
             cycle.source in INNER

@@ -114,7 +114,7 @@ def rarest_terms(terms: Sequence[str], statistics: TermStatistics, *, most: int 
     return sorted(terms, key=lambda term: (statistics.df.get(term, 0), term))[:most]
 
 
-def build_pool_query(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
+def build_pool_tsquery(terms: Sequence[str], statistics: TermStatistics, *, pool: int) -> str:
     """Build the word-index query for the texts to score closely; empty for none.
 
     It takes the texts with one of the rarest words until about `pool` are found; of the words that are then

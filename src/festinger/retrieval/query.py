@@ -260,7 +260,7 @@ class ParsedCue:
     """Whether the time that it names has not ended: this year, today."""
 
     @property
-    def asks_overview(self) -> bool:
+    def asks_summary_or_order(self) -> bool:
         """Whether it asks for many things, each of which covers a little of the question."""
         return self.asks_summary or self.asks_order
 

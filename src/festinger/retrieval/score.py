@@ -272,7 +272,7 @@ def score_candidates(
                     coverage=max(covered, STRONG_COVERAGE) if called[place] else covered,
                     breadth=log_excess_length(each.content),
                     of_strangers=of_strangers,
-                    of_a_part=asked.cue.asks_overview,
+                    of_a_part=asked.cue.asks_summary_or_order,
                 ),
                 called=called[place],
                 prior=prior,

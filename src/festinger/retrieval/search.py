@@ -22,7 +22,7 @@ from festinger.ids import Scope
 from festinger.memory.query import find_believed_ids, find_wordings_at
 from festinger.observability.metrics import RECALL_ARM_SECONDS
 from festinger.retrieval.association import AssociationPath, find_associations, top_associations
-from festinger.retrieval.bm25 import TermStatistics, build_pool_query, quote_term, rarest_terms, rrf_score
+from festinger.retrieval.bm25 import TermStatistics, build_pool_tsquery, quote_term, rarest_terms, rrf_score
 from festinger.retrieval.candidate import MEMORY, TURN, RecallCandidate, Vector, candidates_from_rows
 from festinger.retrieval.deps import CorpusSize, RetrievalDeps
 from festinger.retrieval.query import ParsedCue, RecallQuery, cue_hash
@@ -257,7 +257,9 @@ def _search_parameters(
 ) -> dict[str, Any]:
     terms, statistics, span = read.asked.terms, read.asked.statistics, read.asked.cue.span
     chosen = rarest_terms(terms, statistics[MEMORY]) if len(terms) > 1 else list(terms)
-    pools = {source: build_pool_query(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)}
+    pools = {
+        source: build_pool_tsquery(terms, statistics[source], pool=settings.words_pool) for source in (MEMORY, TURN)
+    }
     return {
         **query.parameters(),
         "space": scope.space,

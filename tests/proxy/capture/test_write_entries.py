@@ -10,7 +10,14 @@ from festinger.errors import BadInput
 from festinger.events.catalogue import NewEvent
 from festinger.ids import AgentId, Origin, SessionId, SpaceId
 from festinger.proxy.capture.exchange import Capture, InjectedBlock
-from festinger.proxy.capture.write import Entry, EventsEntry, RequestLogEntry, SessionEntry, decode_entry, encode_entry
+from festinger.proxy.capture.write import (
+    Entry,
+    RequestLogEntry,
+    SessionEntry,
+    StandaloneEventsEntry,
+    decode_entry,
+    encode_entry,
+)
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, StoredNoteBlock, StoredSession
 from festinger.store.repositories.request_log import LoggedRequest
 
@@ -91,7 +98,7 @@ entries = st.one_of(
     captures,
     st.builds(SessionEntry, space=st.just(SPACE), session=sessions),
     st.builds(RequestLogEntry, space=st.just(SPACE), request=requests),
-    st.builds(EventsEntry, space=st.just(SPACE), happenings=st.lists(happenings, max_size=2).map(tuple)),
+    st.builds(StandaloneEventsEntry, space=st.just(SPACE), happenings=st.lists(happenings, max_size=2).map(tuple)),
 )
 
 

@@ -57,7 +57,7 @@ Item = PendingMemory | LearnRefusal | Learned
 
 async def learn(deps: MemoryDeps, scope: Scope, request: LearnRequest) -> Learned:
     """Learn one statement. Raises `BadInput`, `TooLarge`, `NotFound`, `Replayed`, `StoreDown`."""
-    [learned] = await _learn_batch(deps, scope, [request])
+    [learned] = await _learn_statements(deps, scope, [request])
     if learned.error is not None:
         raise learned.error
     return _count_result(await _judge_pending_within_wait(deps, scope, learned, seconds=request.wait))
@@ -73,7 +73,7 @@ async def learn_many(
     report = _ProgressReporter(progress, deps.stopwatch, total=len(requests))
     for start in range(0, len(requests), BATCH):
         batch = requests[start : start + BATCH]
-        learned = _learn_batch(deps, scope, batch)
+        learned = _learn_statements(deps, scope, batch)
         done += map(_count_result, await (learned if len(batch) > 1 else _catch_error(learned)))
         report.tell(done)
     return done
@@ -106,7 +106,7 @@ class _ProgressReporter:
             self._progress(len(done), self._total, Counter(each.action.value for each in done))
 
 
-async def _learn_batch(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Learned]:
+async def _learn_statements(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Learned]:
     items: Sequence[Item] = await _classify_requests(deps, scope, requests)  # (1) to (6)
     while not all(isinstance(each, Learned) for each in items):
         ready = await _prepare(deps, scope, items)  # (7) to (9)

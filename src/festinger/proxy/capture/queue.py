@@ -30,7 +30,7 @@ from festinger.proxy.capture.exchange import Capture, redact_capture
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.capture.write import (
     Entry,
-    EventsEntry,
+    StandaloneEventsEntry,
     WorkPacer,
     decode_entry,
     encode_entry,
@@ -125,7 +125,7 @@ class CaptureWriter:
         self._adopt_seconds = adopt_seconds
         self._pace = WorkPacer(stopwatch)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
-        self._incoming: list[tuple[Capture | EventsEntry, asyncio.Future[None]]] = []
+        self._incoming: list[tuple[Capture | StandaloneEventsEntry, asyncio.Future[None]]] = []
         self._appending: asyncio.Task[None] | None = None
         self._append_began = 0.0
         self._unspooled: deque[Entry] = deque()
@@ -177,7 +177,7 @@ class CaptureWriter:
         done.
         """
         stored = asyncio.get_running_loop().create_future()
-        if not isinstance(entry, Capture | EventsEntry):
+        if not isinstance(entry, Capture | StandaloneEventsEntry):
             if len(self._quick) >= QUEUE:
                 self._record_dropped("queue", 1)
                 return None
@@ -294,7 +294,7 @@ class CaptureWriter:
     async def _hand_over_to_ingester(self, ingester: SpoolIngester) -> None:
         """Give everything to the ingester; only what the disk does not take goes to the store from here."""
         if unreported := self._unreported[:MOST_REPORTED]:
-            self._quick.append(EventsEntry(space=MAIN_SPACE, happenings=tuple(unreported)))
+            self._quick.append(StandaloneEventsEntry(space=MAIN_SPACE, happenings=tuple(unreported)))
             del self._unreported[: len(unreported)]
         await self._spool_lanes()
         while self._unspooled and self.disk_fault and await self._write_uncancelled():

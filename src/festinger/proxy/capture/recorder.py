@@ -23,7 +23,7 @@ from festinger.ids import SessionId, SpaceId, TraceId
 from festinger.observability.metrics import DEGRADED, PROXY_BLOCK_TOKENS, PROXY_NOTES
 from festinger.proxy.capture.exchange import MOST_CALLS, SHOWN_CHARS, build_capture, redact_and_truncate
 from festinger.proxy.capture.queue import CaptureWriter
-from festinger.proxy.capture.write import EventsEntry, RequestLogEntry, SessionEntry
+from festinger.proxy.capture.write import RequestLogEntry, SessionEntry, StandaloneEventsEntry
 from festinger.proxy.context.build import QueryLimiter
 from festinger.proxy.context.place import PrefixChange
 from festinger.proxy.headers import MemoryResult, MemoryStatus
@@ -103,7 +103,11 @@ class StoreRecorder(NullExchangeRecorder):
 
     async def recall(self, ctx: RequestContext) -> Sequence[ProxySession]:
         app, session = self._app(), ctx.session
-        if app is None or self._writer.is_database_down or not (_session_key(ctx) in self._shared or may_be_stale(ctx)):
+        if (
+            app is None
+            or self._writer.is_database_down
+            or not (_session_key(ctx) in self._shared or session_may_be_stale(ctx))
+        ):
             return ()
         name = None if ctx.match is SessionMatchKind.NEW else session.id
         try:
@@ -159,7 +163,7 @@ class StoreRecorder(NullExchangeRecorder):
         if not self._is_captured(ctx):
             add_reply_log_details(ctx)
             return None
-        tools = self._new_tools(ctx)
+        tools = self._changed_tool_descriptions(ctx)
         capture = build_capture(ctx, seen=self._count_seen(ctx), at=self._clock(), settings=settings, tools=tools)
         texts = capture.exchange.words if settings.log_text else ()
         redact = self._writer.redact(capture.space)
@@ -176,7 +180,7 @@ class StoreRecorder(NullExchangeRecorder):
 
     def emit(self, space: SpaceId, events: Sequence[NewEvent]) -> None:
         if events:
-            self._writer.put(EventsEntry(space=space, happenings=tuple(events)))
+            self._writer.put(StandaloneEventsEntry(space=space, happenings=tuple(events)))
 
     def log(self, ctx: RequestContext) -> None:
         if ctx.status is None and ctx.log_details and ctx.ended is None:
@@ -212,7 +216,7 @@ class StoreRecorder(NullExchangeRecorder):
         links = ctx.chain.links
         return count if 0 < count <= len(links) and links[count - 1] == link else 0
 
-    def _new_tools(self, ctx: RequestContext) -> str:
+    def _changed_tool_descriptions(self, ctx: RequestContext) -> str:
         """The request's tool descriptions, unless the previous request of the session had the same."""
         tools = join_tool_descriptions(ctx.chat.tree)
         return "" if tools and self._tools.get(_session_key(ctx)) == descriptions_hash(tools) else tools
@@ -227,7 +231,7 @@ def _session_key(ctx: RequestContext) -> SessionKey:
     return ctx.session.caller, ctx.session.id
 
 
-def may_be_stale(ctx: RequestContext) -> bool:
+def session_may_be_stale(ctx: RequestContext) -> bool:
     """Whether another process may have served this session: its name is unknown here, or it has replies that
     are not ours. A conversation without replies is new to everybody."""
     known = ctx.session.links

@@ -52,7 +52,7 @@ class _SpoolFile:
         self.lines = 0
 
     @property
-    def waiting(self) -> int:
+    def unread_bytes(self) -> int:
         return self.size - self.read
 
     def append(self, lines: Iterable[bytes]) -> None:
@@ -91,12 +91,12 @@ class _SpoolFile:
     def discard_records(self, size: int, records: int) -> None:
         self.read += size
         self.lines += records
-        if not self.waiting:
+        if not self.unread_bytes:
             os.ftruncate(self.handle, 0)
             self.size = self.read = self.lines = 0
 
     def close(self) -> None:
-        if not self.waiting:
+        if not self.unread_bytes:
             self.path.unlink(missing_ok=True)
         os.close(self.handle)
 
@@ -115,7 +115,7 @@ class Spool:
     @property
     def waiting(self) -> int:
         """Bytes waiting, those of sealed files as of the last call of `seal`."""
-        return self._sealed_bytes + sum(file.waiting for file in tuple(self._files))
+        return self._sealed_bytes + sum(file.unread_bytes for file in tuple(self._files))
 
     @property
     def refused_bytes(self) -> int:
@@ -133,16 +133,16 @@ class Spool:
         own = [file for file in self._files if self._is_own(file.path)]
         others = [*left, *(file for file in self._files if file not in own)]
         self._files = deque([*sorted(others, key=lambda file: file.path.stem), *own])
-        return sum(file.waiting for file in left)
+        return sum(file.unread_bytes for file in left)
 
     def seal(self) -> None:
         """Leave what was appended to another process, and open the file of the next append in advance."""
         others = [size for path in self._unheld_files() if (size := _size(path))]
-        written = [file for file in self._files if file.waiting]
+        written = [file for file in self._files if file.unread_bytes]
         if len(others) < MOST_SEALED:
             for file in written:
                 self._files.remove(file)
-                others.append(file.waiting)
+                others.append(file.unread_bytes)
                 file.close()
             if written and not self._files:
                 self._segments += 1
@@ -166,11 +166,11 @@ class Spool:
         found: list[bytes | MalformedLine] = []
         self._taken = []
         for file in self._files:
-            if file.waiting and len(found) < most:
+            if file.unread_bytes and len(found) < most:
                 records, size = file.next(most - len(found))
                 self._taken.append((file, size, len(records)))
                 found += records
-                if size < file.waiting:
+                if size < file.unread_bytes:
                     break
         return found
 
@@ -178,7 +178,7 @@ class Spool:
         """Delete what `next` returned; it is stored elsewhere."""
         for file, size, records in self._taken:
             file.discard_records(size, records)
-            if not file.waiting and (file is not self._files[-1] or not self._is_own(file.path)):
+            if not file.unread_bytes and (file is not self._files[-1] or not self._is_own(file.path)):
                 self._files.remove(file)
                 file.close()
         self._taken = []

@@ -50,20 +50,20 @@ class RequestLogEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventsEntry:
+class StandaloneEventsEntry:
     """Events that belong to no exchange."""
 
     space: SpaceId
     happenings: tuple[NewEvent, ...]
 
 
-Entry = Capture | SessionEntry | RequestLogEntry | EventsEntry
+Entry = Capture | SessionEntry | RequestLogEntry | StandaloneEventsEntry
 
 KINDS: Mapping[str, type[Entry]] = {
     "exchange": Capture,
     "session": SessionEntry,
     "request": RequestLogEntry,
-    "events": EventsEntry,
+    "events": StandaloneEventsEntry,
 }
 
 
@@ -146,7 +146,7 @@ READ_CHARS = 64_000
 SLICE_CHARS = 8_192
 """Characters read at once; takes about three milliseconds."""
 
-Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, EventsEntry)
+Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, StandaloneEventsEntry)
 
 
 async def write_entries(app: App, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
@@ -167,7 +167,7 @@ async def _write_space_entries(app: App, space: SpaceId, entries: Sequence[Entry
         if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
         # In order of occurrence: the last event of a session is taken as its present state.
-        events = [entry for entry in entries if isinstance(entry, Capture | EventsEntry)]
+        events = [entry for entry in entries if isinstance(entry, Capture | StandaloneEventsEntry)]
         written = await _write_exchanges(app, transaction, space, entries=events) if events else ExchangeWriteResult()
         for message in sorted(written.messages & spoken.keys()):
             if await save_claims(app.world.deps, transaction, space, spoken[message]):
@@ -176,7 +176,7 @@ async def _write_space_entries(app: App, space: SpaceId, entries: Sequence[Entry
 
 
 async def _write_exchanges(
-    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | EventsEntry]
+    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | StandaloneEventsEntry]
 ) -> ExchangeWriteResult:
     captures = _select_kind(entries, Capture)
     # Lock each session while writing, so that its first exchange is first for everybody.
@@ -188,7 +188,7 @@ async def _write_exchanges(
     known = set(written.known_sessions)
     left = set(written.exchanges)
     for entry in entries:
-        if isinstance(entry, EventsEntry):
+        if isinstance(entry, StandaloneEventsEntry):
             events += entry.happenings
             continue
         exchange = entry.exchange

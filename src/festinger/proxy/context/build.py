@@ -110,7 +110,7 @@ class LateResults:
 
 
 @dataclass(slots=True, kw_only=True)
-class _PendingQueries:
+class _ContextFetchTasks:
     world: asyncio.Task[Recollection | None] | None = None
     memory: asyncio.Task[MemoryFetchResult] | None = None
     by_words: asyncio.Task[MemoryFetchResult] | None = None
@@ -124,7 +124,7 @@ class _PendingQueries:
     """Whether memory had too many open queries."""
 
     @property
-    def is_answered(self) -> bool:
+    def all_done(self) -> bool:
         """Whether all queries are done; the one by words alone counts only at the deadline."""
         return all(task is None or task.done() for task in (self.world, self.memory, self.standing))
 
@@ -173,10 +173,10 @@ class ContextBuilder:
             self._drop_shown(key, late, with_notes=standing is not None)
             ctx.memory_status = replace(ctx.memory_status, recollection=str(self._new_id()))
 
-    def _start_queries(self, ctx: RequestContext, late: LateResults) -> _PendingQueries:
+    def _start_queries(self, ctx: RequestContext, late: LateResults) -> _ContextFetchTasks:
         """Ask what the request says, unless notes must wait, and for the present state of what was shown."""
         shown = memory_note_ids(line for block in _all_blocks(ctx.session) for line in block.lines)
-        queries = _PendingQueries(visible=_visible_memories(ctx) if shown else ())
+        queries = _ContextFetchTasks(visible=_visible_memories(ctx) if shown else ())
         if may_add_notes_this_turn(ctx):
             texts = select_unqueried_texts(ctx)
             queries.world = asyncio.create_task(self._world.recollect(build_request_scope(ctx), texts))
@@ -192,7 +192,7 @@ class ContextBuilder:
             )
         return queries
 
-    async def _wait(self, ctx: RequestContext, queries: _PendingQueries) -> None:
+    async def _wait(self, ctx: RequestContext, queries: _ContextFetchTasks) -> None:
         """Wait until everything is answered or the deadline of the request is reached."""
         if not queries.tasks:
             return
@@ -203,7 +203,7 @@ class ContextBuilder:
                 question = self._recall(self._memories, ctx, queries, by_words=True)
                 queries.by_words = self._lookups.ask(question, background=self._background)
             ends = system_stopwatch() + left * (1 - WORDS_AFTER)
-            while not queries.is_answered and (rest := ends - system_stopwatch()) > 0:
+            while not queries.all_done and (rest := ends - system_stopwatch()) > 0:
                 waiting = {task for task in queries.tasks if not task.done()}
                 done, _ = await asyncio.wait(waiting, timeout=rest, return_when=asyncio.FIRST_COMPLETED)
                 if not done:
@@ -214,7 +214,7 @@ class ContextBuilder:
             raise
 
     async def _recall(
-        self, memories: MemoryReader, ctx: RequestContext, queries: _PendingQueries, *, by_words: bool = False
+        self, memories: MemoryReader, ctx: RequestContext, queries: _ContextFetchTasks, *, by_words: bool = False
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
             return await memories.recall(
@@ -223,7 +223,7 @@ class ContextBuilder:
         return MemoryFetchResult(failed=attempt.failed)
 
     def _collect(
-        self, ctx: RequestContext, key: Key, queries: _PendingQueries, late: LateResults, standing: Lines | None
+        self, ctx: RequestContext, key: Key, queries: _ContextFetchTasks, late: LateResults, standing: Lines | None
     ) -> ContextInput:
         """What the queries brought in time, and what came late for earlier requests, in its present state."""
         settings, scope, world, memory = ctx.settings.proxy, build_request_scope(ctx), queries.world, queries.memory
@@ -287,7 +287,7 @@ async def _load_lines_or_none(memories: MemoryReader, ctx: RequestContext, ids: 
     return None
 
 
-def _missing_reason(queries: _PendingQueries, recalled: MemoryFetchResult) -> str:
+def _missing_reason(queries: _ContextFetchTasks, recalled: MemoryFetchResult) -> str:
     """Why memory has not answered a query that was, or should have been, sent."""
     if queries.busy:
         return MemoryReason.BUSY

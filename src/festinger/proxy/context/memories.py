@@ -156,7 +156,7 @@ def _find_line_update(world: World, line: ContextLine) -> LineUpdate | None:
 
 
 def _find_slot(world: World, note: NoteRef) -> tuple[SoasRow | None, UrdEdge | None]:
-    row, dimension = world.row(note.about), world.row(_dimension(note))
+    row, dimension = world.row(note.about), world.row(_parse_edge_dimension(note))
     if row is None or dimension is None:
         return None, None
     return row, world.slot(row.id, dimension.id)
@@ -165,7 +165,7 @@ def _find_slot(world: World, note: NoteRef) -> tuple[SoasRow | None, UrdEdge | N
 def _has_changed(world: World, line: ContextLine, note: NoteRef, edge: UrdEdge) -> bool:
     if world.soas_by_id[edge.parent_id] != note.id.partition("] ")[2]:
         return True
-    was_disputed, is_disputed = f"[{_dimension(note)}?]" in line.text, edge.slot in world.pending_slots
+    was_disputed, is_disputed = f"[{_parse_edge_dimension(note)}?]" in line.text, edge.slot in world.pending_slots
     if was_disputed == is_disputed:
         return False
     # A collision is shown before it is stored; only a decision, not its absence, ends it.
@@ -179,5 +179,5 @@ def _edge_notes(world: World, row: SoasRow, edges: list[UrdEdge]) -> Iterator[No
         )
 
 
-def _dimension(note: NoteRef) -> str:
+def _parse_edge_dimension(note: NoteRef) -> str:
     return note.id.partition(" [")[2].partition("] ")[0]
