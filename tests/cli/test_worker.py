@@ -9,7 +9,7 @@ import pytest
 from tests.runtime.server import settings_of
 
 from festinger.cli import worker as module
-from festinger.cli.worker import NICENESS, WorkerProcess, lower_session_priority
+from festinger.cli.worker import WorkerProcess
 from festinger.clock import system_stopwatch
 from festinger.ids import AgentId, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
@@ -104,14 +104,3 @@ async def test_a_worker_that_reads_nothing_is_sent_no_more_than_it_can_take(
         done = [each is not None and each.done() for each in asked]
 
     assert (done[0], done[-1]) == (False, True)
-
-
-def test_the_session_of_a_worker_is_as_nice_as_its_threads(tmp_path: Path):
-    group = tmp_path / "autogroup"
-    group.write_text("/autogroup-1 nice 0")
-
-    lower_session_priority(group)
-    lower_session_priority(tmp_path / "missing")
-
-    assert group.read_text() == str(NICENESS)
-    assert not (tmp_path / "missing").exists()

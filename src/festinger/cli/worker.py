@@ -61,10 +61,7 @@ REPORT_SECONDS = 2.0
 POLL_SECONDS = 1.0
 """How often sealed files are looked for, also without being told."""
 NICENESS = 5
-"""Requests go first where the processor is short: a busy one spends a quarter on a worker that is nice by this much. More
-would keep what was just said from being learned beside a local model that uses all cores."""
-AUTOGROUP = Path("/proc/self/autogroup")
-"""Where Linux groups processes by session, niceness counts only inside a group; the group has a niceness of its own."""
+"""Requests go first where the processor is short."""
 
 
 def build_capture_writer(
@@ -242,8 +239,6 @@ class ServerLink:
 
     async def follow(self, app: App, writer: CaptureWriter, *, stop: asyncio.Event) -> None:
         """Do what the server says until it is gone."""
-        # Only now: until it is ready, the server does its work.
-        lower_session_priority()
         _say({"ready": True})
         app.background.start(self._report_counts_forever())
         async for line in self._lines:
@@ -277,13 +272,6 @@ class ServerLink:
             await asyncio.sleep(REPORT_SECONDS)
             if changed := take_counts_since(before):
                 _say({"counts": changed})
-
-
-def lower_session_priority(autogroup: Path = AUTOGROUP) -> None:
-    """Give the group of this session the niceness of its threads."""
-    if autogroup.exists():
-        with suppress(OSError):  # a system that does not let us
-            autogroup.write_text(str(NICENESS))
 
 
 def _say(message: Mapping[str, Any]) -> None:
