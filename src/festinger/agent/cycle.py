@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from festinger.agent.attention import StimulusSource, Vector
 from festinger.agent.confidence import EscalationReason, is_complex
 from festinger.agent.goals import GoalChange, Q
-from festinger.agent.reminders import Reminder
+from festinger.agent.reminders import Reminder, asks_for_reminder
 from festinger.agent.tools import AgentTool, OnText
 from festinger.ids import AgentId, Scope, SpaceId
 from festinger.llm.model import AnswerSchema, Model, ModelPurpose, PromptMessage
@@ -21,6 +21,8 @@ from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.result import Learned
 from festinger.store.pool import Store
 from festinger.text.hygiene import is_question
+
+FEW_WORDS = 3
 
 NOT_STORED = frozenset({
     "message", "prompt", "tell", "told", "said", "reply", "notes", "evidence", "recall", "wishes", "asks", "granted",
@@ -167,6 +169,27 @@ def find_escalation_reasons(cycle: AgentCycle, *, bar: float, unknown: bool) -> 
         EscalationReason.UNKNOWN: unknown,
     }
     return [reason for reason, applies in found.items() if applies]
+
+
+def names_subject(message: str) -> bool:
+    """Whether a message says enough to turn the attention; "and then?" goes on with what was talked about."""
+    return len(message.split()) > FEW_WORDS
+
+
+def answer_from_memory(cycle: AgentCycle, reminders: Sequence[Reminder], *, has_learned: bool) -> None:
+    """Answer without a model."""
+    cycle.action = "forget" if cycle.is_forget_request else "remembered"
+    if cycle.is_forget_request:
+        cycle.reply = format_forget_answer(cycle.notes)
+    elif reminders:
+        cycle.reply = "\n".join(f"I will remind you: {each}" for each in reminders)
+    elif asks_for_reminder(cycle.message):
+        cycle.reply = "When? Say it again with a time, such as “remind me tomorrow at 9 to call Ada”."
+    else:
+        cycle.reply = format_notes_as_answer(cycle.message, cycle.notes, has_learned=has_learned)
+    if "\n- " not in cycle.reply:
+        cycle.injected = []  # nobody reads them
+    cycle.tell(cycle.reply)
 
 
 def format_notes_as_answer(message: str, notes: str, *, has_learned: bool) -> str:

@@ -63,12 +63,12 @@ from festinger.agent.cycle import (
     AgentDeps,
     HearResult,
     System2Answer,
+    answer_from_memory,
     count_known_memories,
     find_escalation_reasons,
-    format_forget_answer,
-    format_notes_as_answer,
     load_corrections,
     measure_memory_evidence,
+    names_subject,
 )
 from festinger.agent.goals import list_open, update_goals_from_message
 from festinger.agent.gut import (
@@ -96,7 +96,7 @@ from festinger.agent.idle import (
     save_thought,
     tell_thought,
 )
-from festinger.agent.reminders import Reminder, asks_for_reminder, deliver_due_reminders, set_requested_reminders
+from festinger.agent.reminders import Reminder, deliver_due_reminders, set_requested_reminders
 from festinger.agent.tools import FAILED, AgentTool, OnText, ToolEffect, answer_with_tools, build_goal_reminder_tools
 from festinger.errors import AlreadyRunning, BadInput, FestingerError
 from festinger.ids import MemoryId, Origin, Scope
@@ -127,7 +127,6 @@ Q = load_queries("festinger.agent")
 IDENTITY_SECTIONS = ("decision", "preference", "rule")
 """Preferences and rules hold whatever is talked about; a decision counts by how near it is to that."""
 SOUNDS_SURE = 0.7
-FEW_WORDS = 3
 SEED_BITS = 63
 SPOKEN = ("said", "remembered", "stopped")
 """Actions that a person hears."""
@@ -182,7 +181,7 @@ class Agent:
         self.learned[turn.turn_id] = [each.memory.id for each in learned if each.memory is not None]
         self.reminders = await set_requested_reminders(memory, self.scope, turn.content)
         self.agreed = self.asked if is_yes(turn.content) else ()
-        vector = next(iter(await embed_messages(self.deps.memory, [text] if _names_subject(text) else [])), None)
+        vector = next(iter(await embed_messages(self.deps.memory, [text] if names_subject(text) else [])), None)
         self.waiting.append(Stimulus(id=turn.turn_id, source=source, text=turn.content, at=turn.at, vector=vector))
         return HearResult(learned=learned, goals=goals, due=due, reminders=self.reminders)
 
@@ -369,7 +368,7 @@ class Agent:
         if model is None and cycle.source in INNER:
             return
         if model is None:
-            self._answer_from_memory(cycle)
+            answer_from_memory(cycle, self.reminders, has_learned=bool(self.learned.get(cycle.winner)))
             return
         try:
             cycle.reply = await self._ask(cycle, model, tools, cycle.tell)
@@ -378,21 +377,6 @@ class Agent:
             raise
         if cycle.source not in INNER:  # what nobody hears needs no second asking
             await self._reconsider_reply(cycle, model, tools)
-
-    def _answer_from_memory(self, cycle: AgentCycle) -> None:
-        cycle.action = "forget" if cycle.is_forget_request else "remembered"
-        learned = bool(self.learned.get(cycle.winner))
-        if cycle.is_forget_request:
-            cycle.reply = format_forget_answer(cycle.notes)
-        elif self.reminders:
-            cycle.reply = "\n".join(f"I will remind you: {each}" for each in self.reminders)
-        elif asks_for_reminder(cycle.message):
-            cycle.reply = "When? Say it again with a time, such as “remind me tomorrow at 9 to call Ada”."
-        else:
-            cycle.reply = format_notes_as_answer(cycle.message, cycle.notes, has_learned=learned)
-        if "\n- " not in cycle.reply:
-            cycle.injected = []  # nobody reads them
-        cycle.tell(cycle.reply)
 
     async def _keep_failed(self, cycle: AgentCycle) -> None:
         """Keep a cycle whose model did not answer, with what was heard of a reply that broke off."""
@@ -577,7 +561,7 @@ class Agent:
     async def resume(self) -> None:
         """Attend to what was talked about last in this session."""
         said = [turn.content for turn in await load_history(self.deps.memory, self.scope) if turn.role is TurnRole.USER]
-        self.recent = await embed_messages(self.deps.memory, [text for text in said if _names_subject(text)][-FELT:])
+        self.recent = await embed_messages(self.deps.memory, [text for text in said if names_subject(text)][-FELT:])
         for vector in self.recent:
             self.attention = shift_attention(self.attention, vector)
 
@@ -615,8 +599,3 @@ async def open_agent(deps: AgentDeps, scope: Scope, *, closes: bool = True) -> A
         finally:
             if closes:
                 await agent.close()
-
-
-def _names_subject(message: str) -> bool:
-    """Whether a message says enough to turn the attention; "and then?" goes on with what was talked about."""
-    return len(message.split()) > FEW_WORDS
