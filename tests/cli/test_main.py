@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -103,3 +104,15 @@ def test_what_stands_before_the_open_port_loads_no_embedder_no_jobs_and_no_model
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout == "[]\n"
+
+
+def test_products_of_numpy_start_no_threads_that_would_spin():
+    code = (
+        "import os, festinger.cli.main, numpy\n"
+        "numpy.ones((500, 500)) @ numpy.ones((500, 500))\n"
+        "print(os.environ['OPENBLAS_NUM_THREADS'], len(os.listdir('/proc/self/task')))"
+    )
+    own = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own)
+
+    assert done.stdout == "1 1\n"

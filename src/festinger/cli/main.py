@@ -4,6 +4,7 @@ A family is a module with a `register` function. It is imported when one of its 
 together they load every package, which takes seconds. The help page and completion read only the table.
 """
 
+import os
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
@@ -13,6 +14,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
+
+# Read when numpy loads, and inherited by the worker. Its own threads wait for the next product by spinning: on two cores
+# every product of a recall kept one of them busy for 100 ms, and none of ours is large enough to gain from a second core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 FAMILIES = {
     "serve": ("serve", "Run the proxy, the pages and a worker process, until stopped."),
