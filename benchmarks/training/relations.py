@@ -80,7 +80,7 @@ def _drawn(texts: list[str], rng: random.Random, count: int, number: int) -> Ite
 
 
 def _row(old: str, new: str, label: int | None, number: int, source: str) -> Row:
-    return {"old": old, "new": new, "label": label, "fold": number % FOLDS, "source": source}
+    return {"old": old, "new": new, "label": label, "fold": number % FOLDS, "source": source, "line": number}
 
 
 async def collect() -> list[Row]:

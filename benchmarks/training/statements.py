@@ -46,25 +46,29 @@ Rows = list[tuple[frozenset[str], int, int]]
 
 
 def labeled_clauses() -> Iterator[tuple[Clause, str, int, int]]:
-    """Every clause with its message, label and fold."""
+    """Every clause with its message, label and line."""
     for number, line in enumerate(DATA.read_text(encoding="utf-8").splitlines()):
         item = json.loads(line)
         message: str = item["message"]
         spans = [(at := message.index(kept), at + len(kept)) for kept in item["store"]]
         for clause in split_clauses(message):
             label = _is_kept(clause.start, clause.start + len(clause.text), spans)
-            yield clause, message, int(label), number // NEIGHBORS % FOLDS
+            yield clause, message, int(label), number
 
 
 def read_rows() -> Rows:
-    return [(features_of(clause, message), label, fold) for clause, message, label, fold in labeled_clauses()]
+    return [(features_of(clause, message), label, _fold(line)) for clause, message, label, line in labeled_clauses()]
+
+
+def _fold(line: int) -> int:
+    return line // NEIGHBORS % FOLDS
 
 
 def export_clauses() -> Iterator[dict[str, object]]:
     """Every clause as the encoder reads it; some that begin a message once more behind a lead-in."""
     chance = Random(0)
-    for clause, message, label, fold in labeled_clauses():
-        row = {"label": label, "fold": fold, "source": "statements"}
+    for clause, message, label, line in labeled_clauses():
+        row = {"label": label, "fold": _fold(line), "source": "statements", "line": line}
         yield {"text": build_encoder_input(clause, message), **row}
         if clause.start == 0 and chance.random() < LED_IN:
             lead = chance.choice(LEADS)

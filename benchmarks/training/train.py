@@ -1,28 +1,37 @@
 """Trains one of the readers, and writes it as 8-bit layers for the bundled encoder. Needs PyTorch.
 
-    python benchmarks/training/train.py ROWS TEACHERS STUDENT OUT
+    python benchmarks/training/train.py ROWS OUT --student FOLDER --teachers FOLDER FOLDER
+    python benchmarks/training/train.py ROWS OUT --student FOLDER --reader FILE --new-from LINE
 
-`ROWS` is what `relations` or `applies` write: `text`, `label` (a class), `fold` and `source`. `TEACHERS` (separated by
-commas) and `STUDENT` are folders with `model.safetensors` and `tokenizer.json`: the bundled reranker and bge-small
-(twelve layers; `unpack` reads them from their quantized files), and all-MiniLM-L6-v2 (six). A teacher learns from the
-labels; the student from the labels and from what the teachers say of all rows on average, with its embeddings frozen, so
-that the embedder's can be used. What a teacher says is kept in `OUT`'s folder, so teachers can learn side by side with
-`-` for the student. One fold is held out of all, and the printed figures are from it. Minutes on a GPU.
+`ROWS` is what `statements`, `relations` or `applies` write: `text`, `label` (a class), `fold`, `source` and `line`. The
+student is a folder with `model.safetensors` and `tokenizer.json` of all-MiniLM-L6-v2 (six layers); its embeddings stay
+frozen, so that the embedder's can be used. One fold is held out of all, and the printed figures are from it.
+
+With teachers (the bundled reranker and bge-small, twelve layers; `unpack` reads them from their quantized files), those
+learn from the labels, and the student from the labels and from what the teachers say of all rows on average. What a
+teacher says is kept in `OUT`'s folder. Minutes on a GPU.
+
+With a reader, that reader goes on learning: from the lines `--new-from` on by their labels, and from a sample of the
+earlier ones also by its own earlier answers, so that it forgets nothing.
+
+With `--alone`, texts are pairs and the student reads the first of each alone in that many layers, and only then beside
+the second (`SplitReader`): what is kept of a note after those layers need not be computed again for every message.
 """
 
+import argparse
 import gzip
 import json
 import math
 import random
 import re
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors.numpy import load_file as load_numpy_file
 from safetensors.numpy import save_file
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
@@ -39,9 +48,13 @@ SOFTNESS = 2.0
 """How much the teacher's answers are softened."""
 TRUST = 0.6
 """Weight of the teacher's answer beside the label."""
-EPOCHS = 8
-"""Times that the student reads the rows."""
+EPOCHS, MORE_EPOCHS = 8, 4
+"""Times that the student reads the rows, and that a reader which goes on learning reads the new ones."""
+REPEATED = 60_000
+"""Earlier rows that are repeated in each epoch of a reader which goes on learning."""
 BARS = (0.5, 0.7, 0.8, 0.9)
+NATURAL = ("people", "statements")
+"""Sources whose rows carry the line of their file."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 Row = dict[str, Any]
@@ -64,9 +77,60 @@ class Reader(nn.Module):
         return self.head(functional.normalize((hidden * mask.unsqueeze(-1)).sum(1).float(), dim=-1) * 20)
 
 
-def encode(tokenizer: Tokenizer, rows: list[Row]) -> None:
+class SplitReader(Reader):
+    """Reads notes beside messages: a message never sees the note, and a note sees it only after the first layers."""
+
+    def __init__(self, folder: Path, classes: int, *, alone: int) -> None:
+        super().__init__(folder, classes, frozen=True)
+        self.alone = alone
+
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, *beside: torch.Tensor) -> torch.Tensor:
+        other, other_mask = beside
+        message = self.encoder.embeddings(input_ids=other, token_type_ids=torch.ones_like(other))
+        note = self.encoder.embeddings(input_ids=ids)
+        for number, layer in enumerate(self.encoder.encoder.layer):
+            if number < self.alone:
+                note = read_layer(layer, note, note, mask)
+            else:
+                note = read_layer(layer, note, torch.cat([note, message], 1), torch.cat([mask, other_mask], 1))
+            message = read_layer(layer, message, message, other_mask)
+        return self.head(functional.normalize((note * mask.unsqueeze(-1)).sum(1).float(), dim=-1) * 20)
+
+
+def read_layer(layer: nn.Module, hidden: torch.Tensor, seen: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """One layer of an encoder, whose tokens attend to `seen`."""
+    own = layer.attention.self
+
+    def heads(linear: nn.Module, given: torch.Tensor) -> torch.Tensor:
+        return linear(given).unflatten(-1, (12, 32)).transpose(1, 2)
+
+    context = functional.scaled_dot_product_attention(
+        heads(own.query, hidden), heads(own.key, seen), heads(own.value, seen), mask[:, None, None, :] > 0
+    )
+    hidden = layer.attention.output(context.transpose(1, 2).flatten(2), hidden)
+    return layer.output(layer.intermediate(hidden), hidden)
+
+
+PAIR = " [SEP] "
+
+
+def encode(tokenizer: Tokenizer, rows: list[Row], *, split: bool = False) -> None:
+    """Set the tokens of each row; of the parts of a pair one by one if the reader is split."""
     for row, encoded in zip(rows, tokenizer.encode_batch([row["text"] for row in rows]), strict=True):
         row["ids"] = torch.tensor(encoded.ids)
+    if split:
+        parts = [row["text"].split(PAIR, 1) for row in rows]
+        known = {part for pair in parts for part in pair}
+        found = dict(zip(known, tokenizer.encode_batch(list(known)), strict=True))
+        for row, (note, message) in zip(rows, parts, strict=True):
+            row["parts"] = torch.tensor(found[note].ids), torch.tensor(found[message].ids)
+
+
+def fields_of(model: Reader, rows: list[Row]) -> tuple[torch.Tensor, ...]:
+    if not isinstance(model, SplitReader):
+        return pad(rows)
+    notes, messages = ([{"ids": row["parts"][at]} for row in rows] for at in (0, 1))
+    return *pad(notes), *pad(messages)
 
 
 def pad(rows: list[Row]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -84,15 +148,16 @@ def batches(rows: list[Row], size: int) -> Iterator[list[Row]]:
 
 def loss_of(out: torch.Tensor, rows: list[Row]) -> torch.Tensor:
     labels = torch.tensor([-1 if row["label"] is None else row["label"] for row in rows], device=DEVICE)
-    rare = [1 / SHARE_UNRELATED if row["label"] == 0 and row["source"] == "people" else 1.0 for row in rows]
-    weights = torch.tensor(rare, device=DEVICE)
+    weights = torch.tensor([row.get("weight", 1.0) for row in rows], device=DEVICE)
     known = labels >= 0
     losses = functional.cross_entropy(out, labels.clamp(min=0), label_smoothing=SMOOTHING, reduction="none") * known
-    if "taught" in rows[0]:
-        taught = functional.softmax(torch.stack([row["taught"] for row in rows]).to(DEVICE) / SOFTNESS, -1)
+    is_taught = torch.tensor(["taught" in row for row in rows], device=DEVICE)
+    if is_taught.any():
+        taught = torch.stack([row.get("taught", torch.zeros(out.shape[-1])) for row in rows]).to(DEVICE)
+        taught = functional.softmax(taught / SOFTNESS, -1)
         apart = functional.kl_div(functional.log_softmax(out / SOFTNESS, -1), taught, reduction="none").sum(-1)
         apart = apart * SOFTNESS**2
-        losses = torch.where(known, (1 - TRUST) * losses + TRUST * apart, apart)
+        losses = torch.where(is_taught, torch.where(known, (1 - TRUST) * losses + TRUST * apart, apart), losses)
     return (losses * weights).sum() / weights.sum()
 
 
@@ -110,7 +175,7 @@ def train(model: Reader, epochs: list[list[Row]], *, rate: float, size: int) -> 
         total, begun = 0.0, time.monotonic()
         for rows in batches(epoch, size):
             with torch.autocast(DEVICE, dtype=torch.bfloat16):
-                out = model(*pad(rows))
+                out = model(*fields_of(model, rows))
             loss = loss_of(out.float(), rows)
             optimizer.zero_grad()
             loss.backward()
@@ -128,7 +193,7 @@ def guess(model: Reader, rows: list[Row]) -> list[torch.Tensor]:
     found: dict[int, torch.Tensor] = {}
     for start in range(0, len(order), 512):
         places = order[start : start + 512]
-        found.update(zip(places, model(*pad([rows[at] for at in places])).float().cpu(), strict=True))
+        found.update(zip(places, model(*fields_of(model, [rows[at] for at in places])).float().cpu(), strict=True))
     return [found[at] for at in range(len(rows))]
 
 
@@ -141,6 +206,11 @@ def _report(model: Reader, source: str, rows: list[Row]) -> None:
     shares = torch.softmax(torch.stack(guess(model, rows)), -1)
     labels = torch.tensor([row["label"] for row in rows])
     print(f"{source}: {len(rows)} held out: {(shares.argmax(-1) == labels).float().mean():.3f} right")
+    if shares.shape[1] == 2:
+        ranks = shares[:, 1].argsort().argsort().double() + 1
+        yes = labels == 1
+        area = (ranks[yes].sum() - yes.sum() * (yes.sum() + 1) / 2) / (yes.sum() * (~yes).sum())
+        print(f"  AUC {area:.4f}")
     for label in range(1, shares.shape[1]):
         for bar in BARS:
             taken = shares[:, label] >= bar
@@ -193,46 +263,98 @@ def quantized(model: Reader) -> dict[str, np.ndarray]:
     return found
 
 
-def main(source: Path, teacher_folders: list[Path], student_folder: Path, out: Path) -> None:
+def load_reader(model: Reader, source: Path) -> Reader:
+    """Put the layers of a trained reader into a model."""
+    stored = load_numpy_file(source)
+    weights = {}
+    for name, array in stored.items():
+        scale = stored.get(name.removesuffix("weight") + "scale")
+        if name.endswith("scale"):
+            continue
+        values = array.astype(np.float32) * (scale[:, None] if array.dtype == np.int8 and scale is not None else 1)
+        if name.startswith("head") and len(model.head.bias) == 2 and len(values) == 1:
+            values = np.concatenate([np.zeros_like(values), values])
+        weights[name if name.startswith("head") else f"encoder.{name}"] = torch.from_numpy(values)
+    model.load_state_dict(weights, strict=False)
+    return model.to(DEVICE).eval()
+
+
+def teach(rows: list[Row], held: list[Row], classes: int, *, teachers: list[Path], kept_in: Path) -> None:
+    """Let teachers learn the rows, and set what they say of each on average."""
+    natural, made, _ = by_source(rows)
+    said = []
+    for folder in teachers:
+        kept = kept_in / f"{folder.name}.npy"
+        if not kept.exists():
+            epochs = [draw(natural, made, last=number == 2) for number in range(3)]
+            teacher = train(Reader(folder, classes, frozen=False), epochs, rate=8e-5, size=96)
+            report(teacher, held)
+            np.save(kept, torch.stack(guess(teacher, rows)).half().numpy())
+        said.append(torch.from_numpy(np.load(kept)).float())
+    for row, taught in zip(rows, torch.stack(said).mean(0), strict=True):
+        row["taught"] = taught
+
+
+def by_source(rows: list[Row]) -> tuple[list[Row], list[Row], list[Row]]:
+    """Rows that people wrote, that were generated, and that have no label."""
+    for row in rows:
+        if row["label"] == 0 and row["source"] == "people":
+            row["weight"] = 1 / SHARE_UNRELATED
+    made = [row for row in rows if row["source"] == "generated"]
+    extra = [row for row in rows if row["source"] == "unlabelled"]
+    return [row for row in rows if row["source"] not in ("generated", "unlabelled")], made, extra
+
+
+def draw(natural: list[Row], made: list[Row], *, last: bool) -> list[Row]:
+    """The rows of one epoch."""
+    kept = [r for r in natural if r["label"] or r["source"] != "people" or random.random() < SHARE_UNRELATED]
+    return kept + random.sample(made, len(made) // (4 if last else 2))
+
+
+def main(given: argparse.Namespace) -> None:
     torch.manual_seed(0)
     random.seed(0)
-    tokenizer = Tokenizer.layer_from_file(str(teacher_folders[0] / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(given.student / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.no_padding()
-    rows: list[Row] = json.loads(gzip.decompress(source.read_bytes()))
+    rows: list[Row] = json.loads(gzip.decompress(given.rows.read_bytes()))
     classes = 1 + max(row["label"] or 0 for row in rows)
-    encode(tokenizer, rows)
+    encode(tokenizer, rows, split=given.alone > 0)
     learned = [row for row in rows if row["fold"] != HELD]
     held = [row for row in rows if row["fold"] == HELD and row["label"] is not None]
-    made = [row for row in learned if row["source"] == "generated"]
-    natural = [row for row in learned if row["source"] not in ("generated", "unlabelled")]
-    extra = [row for row in learned if row["source"] == "unlabelled"]
-
-    def epoch(*, last: bool) -> list[Row]:
-        kept = [r for r in natural if r["label"] or r["source"] != "people" or random.random() < SHARE_UNRELATED]
-        return kept + random.sample(made, len(made) // (4 if last else 2))
-
-    def epochs(count: int, more: Callable[[], list[Row]]) -> list[list[Row]]:
-        return [epoch(last=number == count - 1) + more() for number in range(count)]
-
-    said = []
-    for folder in teacher_folders:
-        kept = out.parent / f"{folder.name}.npy"
-        if not kept.exists():
-            teacher = train(Reader(folder, classes, frozen=False), epochs(3, list), rate=8e-5, size=96)
-            report(teacher, held)
-            np.save(kept, torch.stack(guess(teacher, learned)).half().numpy())
-        said.append(torch.from_numpy(np.load(kept)).float())
-    if not student_folder.exists():
-        return
-    for row, taught in zip(learned, torch.stack(said).mean(0), strict=True):
-        row["taught"] = taught
-    some = epochs(EPOCHS, lambda: random.sample(extra, len(extra) * 2 // 3))
-    student = train(Reader(student_folder, classes, frozen=True), some, rate=1.4e-4, size=128)
-    report(student, held)
-    save_file(quantized(student), out)
+    student = (
+        SplitReader(given.student, classes, alone=given.alone)
+        if given.alone
+        else Reader(given.student, classes, frozen=True)
+    )
+    if given.reader:
+        for row in rows:
+            row["is_new"] = row["label"] is not None and row["source"] in NATURAL and row["line"] >= given.new_from
+        for row in held:
+            row["source"] += " (new)" * row["is_new"]
+        report(load_reader(student, given.reader), held)
+        new, old = [row for row in learned if row["is_new"]], [row for row in learned if not row["is_new"]]
+        for row, taught in zip(old, guess(student, old), strict=True):
+            row["taught"] = taught
+        epochs = [new + random.sample(old, min(len(old), REPEATED)) for _ in range(MORE_EPOCHS)]
+    else:
+        teach(learned, held, classes, teachers=given.teachers, kept_in=given.out.parent)
+        natural, made, extra = by_source(learned)
+        epochs = [
+            draw(natural, made, last=number == EPOCHS - 1) + random.sample(extra, len(extra) * 2 // 3)
+            for number in range(EPOCHS)
+        ]
+    report(train(student, epochs, rate=1.4e-4, size=128), held)
+    save_file(quantized(student), given.out)
 
 
 if __name__ == "__main__":
-    rows_file, teachers, *rest = sys.argv[1:]
-    main(Path(rows_file), [Path(each) for each in teachers.split(",")], *map(Path, rest))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", type=Path)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--student", type=Path, required=True)
+    parser.add_argument("--teachers", type=Path, nargs="*", default=[])
+    parser.add_argument("--reader", type=Path)
+    parser.add_argument("--new-from", type=int, default=0)
+    parser.add_argument("--alone", type=int, default=0)
+    main(parser.parse_args())

@@ -1,26 +1,28 @@
 """The bundled encoder with trained layers: each reader answers its own question, whatever else is loaded."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from festinger.embedding.runtime import Runner
-from festinger.embedding.trained_encoder import TextClassifier, open_text_classifier
+from festinger.embedding import trained_encoder
+from festinger.embedding.runtime import Runner, run_session
+from festinger.embedding.trained_encoder import TextClassifier, open_split_reader, open_text_classifier
 from festinger.memory.extract.classifier import reader_path as statement_reader
-from festinger.retrieval.notes import pair_text
 from festinger.retrieval.notes import reader_path as note_reader
 
 ALLERGY, PORT = "I'm allergic to peanuts", "Our staging database listens on port 5433"
+LONG = "My sister Aino, who lives in the flat above ours with two cats, comes for dinner on most Sundays"
 RECIPE = "suggest a satay recipe"
 
 
 async def test_two_readers_in_one_process_do_not_share_what_they_learned():
     statements = await open_text_classifier(statement_reader())
-    notes = await open_text_classifier(note_reader())
+    notes = await open_split_reader(note_reader())
     try:
-        allergy, port = await notes.logits([pair_text(ALLERGY, RECIPE), pair_text(PORT, RECIPE)])
+        allergy, port = await notes.logits([ALLERGY, PORT], RECIPE)
         fact, question = await statements.logits([f"{PORT} [SEP]  [SEP] ", "how do I dump a table [SEP]  [SEP] "])
     finally:
         await statements.close()
@@ -30,18 +32,41 @@ async def test_two_readers_in_one_process_do_not_share_what_they_learned():
     assert fact > 0 > question
 
 
-async def test_a_text_gets_the_same_answer_alone_and_in_company():
-    notes, other = [await open_text_classifier(note_reader()) for _ in range(2)]
+async def test_a_note_gets_the_same_answer_alone_and_in_company_now_and_later():
+    notes = await open_split_reader(note_reader())
     try:
-        together = await notes.logits([pair_text(ALLERGY, RECIPE), pair_text(PORT, RECIPE)])
-        alone = [(await other.logits([pair_text(each, RECIPE)]))[0] for each in (ALLERGY, PORT)]
-        nothing = await notes.logits([])
+        together = await notes.logits([ALLERGY, PORT, LONG, ALLERGY], RECIPE)
+        again = await notes.logits([LONG, ALLERGY, PORT], RECIPE)
+        other = await open_split_reader(note_reader())
+        alone = [(await other.logits([each], RECIPE))[0] for each in (ALLERGY, PORT, LONG)]
+        nothing = await notes.logits([], RECIPE)
+        await other.close()
     finally:
         await notes.close()
-        await other.close()
 
-    assert together == pytest.approx(alone, abs=0.3)  # the scale of 8-bit products is that of the batch
+    assert together[:3] == pytest.approx(alone, abs=0.02)  # notes are kept with 16 bits
+    assert together[3] == together[0]
+    assert [again[1], again[2], again[0]] == pytest.approx(together[:3], abs=0.02)
     assert nothing == []
+
+
+async def test_notes_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch):
+    notes = await open_split_reader(note_reader())
+    read: list[int] = []
+
+    def count_notes(session: Any, feed: Any) -> NDArray[np.float32]:
+        if session is notes._read_notes:
+            read.append(len(feed["input_ids"]))
+        return run_session(session, feed)
+
+    monkeypatch.setattr(trained_encoder, "run_session", count_notes)
+    try:
+        await notes.logits([ALLERGY, PORT], RECIPE)
+        await notes.logits([PORT, LONG], "and which port was it?")
+    finally:
+        await notes.close()
+
+    assert read == [2, 1]
 
 
 class LengthRunner(Runner):

@@ -9,8 +9,8 @@ from festinger.retrieval.notes import (
     CurrentMemory,
     add_cosine_to_logit,
     asks_about_self,
+    clip_message,
     limit_notes_by_length,
-    pair_text,
     select_note_indexes,
 )
 
@@ -40,20 +40,25 @@ def test_nearness_adds_to_what_the_reader_says():
 
 
 def test_of_a_long_message_its_end_is_read():
-    assert pair_text("note", "x" * 1000 + " the end").endswith(" the end")
+    assert clip_message("x" * 1000 + " the end").endswith("x the end")
+    assert clip_message("the end") == "the end"
 
 
-def test_beside_a_long_message_fewer_notes_are_read():
-    notes = [
-        CurrentMemory(id=UUID(int=n), text="x" * 80, compressed=None, version=1, noted_at=LONG_AGO, disputed=False)
-        for n in range(30)
-    ]
+def test_of_long_notes_fewer_are_read():
+    def first_of(length: int) -> list[CurrentMemory]:
+        notes = [
+            CurrentMemory(
+                id=UUID(int=n), text="x" * length, compressed=None, version=1, noted_at=LONG_AGO, disputed=False
+            )
+            for n in range(30)
+        ]
+        limited = limit_notes_by_length(notes)
+        assert limited == notes[: len(limited)]
+        return notes[: len(limited)]
 
-    short, long = (len(limit_notes_by_length(notes, "y" * length)) for length in (50, 240))
-
-    assert limit_notes_by_length(notes, "y")[0] is notes[0]
-    assert 20 <= short < 30
-    assert 8 <= long < 10
+    assert len(first_of(60)) == 30
+    assert len(first_of(250)) == 12
+    assert len(first_of(5_000)) == 10  # no more of a note is read than its beginning
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Batch and length are dynamic. Pooling and normalization are part of it.
 """
 
 import json
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -106,30 +106,85 @@ def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pool
     Trained weights of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers. Others
     are multiplied in blocks of 8 bits, where their width allows.
     """
-    graph = OnnxGraphBuilder()
-    mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+    graph, mask, bias = _begin(shape)
     hidden = _embeddings(graph, tensors, shape)
-    bias = _attention_bias(graph, mask)
-    graph.whole("split_heads", 0, 0, shape.heads, shape.hidden // shape.heads)
-    graph.whole("join_heads", 0, 0, shape.hidden)
-    graph.number("scale", (shape.hidden / shape.heads) ** -0.5)
-    for number in range(shape.layers):
-        hidden = _layer(graph, tensors, shape, hidden=hidden, bias=bias, prefix=f"encoder.layer.{number}.")
+    hidden = _layers(graph, tensors, shape, hidden=hidden, bias=bias, numbers=range(shape.layers))
     pooled = _pool_mean(graph, hidden, mask) if pooling is Pooling.MEAN else _first(graph, hidden)
     _add_unit_vector_output(graph, pooled)
     return graph
 
 
-def to_onnx(graph: OnnxGraphBuilder, dimensions: int) -> bytes:
+def build_note_graph(tensors: Mapping[str, Array], shape: EncoderShape, *, alone: int) -> OnnxGraphBuilder:
+    """Build the first part of a split reader: from the tokens of notes to their states after the layers that read a
+    note alone."""
+    graph, _, bias = _begin(shape)
+    hidden = _embeddings(graph, tensors, shape)
+    hidden = _layers(graph, tensors, shape, hidden=hidden, bias=bias, numbers=range(alone))
+    graph.nodes.append(helper.make_node("Identity", [hidden], ["states"]))
+    return graph
+
+
+def build_message_graph(tensors: Mapping[str, Array], shape: EncoderShape, *, alone: int) -> OnnxGraphBuilder:
+    """Build the part of a split reader that reads a message: its states before each layer in which notes see it."""
+    graph, _, bias = _begin(shape)
+    hidden = _embeddings(graph, tensors, shape, segment=1)
+    seen = []
+    for number in range(shape.layers):
+        if number >= alone:
+            seen.append(hidden)
+        if number < shape.layers - 1:
+            hidden = _layers(graph, tensors, shape, hidden=hidden, bias=bias, numbers=[number])
+    graph.nodes.append(helper.make_node("Concat", seen, ["states"], axis=0))
+    return graph
+
+
+def build_pair_graph(tensors: Mapping[str, Array], shape: EncoderShape, *, alone: int) -> OnnxGraphBuilder:
+    """Build the last part of a split reader: from the states of notes and of one message to unit vectors."""
+    graph, mask, bias = _begin(shape)
+    hidden = "note_states"
+    for place, number in enumerate(range(alone, shape.layers)):
+        at = graph.whole(f"layer_{place}", place)
+        message = graph.node("Gather", ["message_states", at], axis=0)
+        hidden = _layers(graph, tensors, shape, hidden=hidden, bias=bias, numbers=[number], beside=message)
+    _add_unit_vector_output(graph, _pool_mean(graph, hidden, mask))
+    return graph
+
+
+TOKENS = {name: (int(TensorProto.INT64), ("batch", "length")) for name in ("input_ids", "attention_mask")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphPorts:
+    """What goes into a graph and what comes out of it."""
+
+    inputs: Mapping[str, tuple[int, Sequence[str]]] = field(default_factory=TOKENS.copy)
+    """Kind and axes of each; the axis `hidden` is as wide as the encoder."""
+    output: str = "vectors"
+    axes: int = 1
+    """Of the output, before the one that is as wide as the encoder."""
+
+
+TEXTS_TO_VECTORS = GraphPorts()
+TEXTS_TO_STATES = GraphPorts(output="states", axes=2)
+STATES_TO_VECTORS = GraphPorts(
+    inputs={
+        "note_states": (int(TensorProto.FLOAT), ("batch", "length", "hidden")),
+        "attention_mask": TOKENS["attention_mask"],
+        "message_states": (int(TensorProto.FLOAT), ("layers", "message_length", "hidden")),
+    }
+)
+
+
+def to_onnx(graph: OnnxGraphBuilder, dimensions: int, ports: GraphPorts = TEXTS_TO_VECTORS) -> bytes:
     """Serialize the graph without its arrays: they are passed to the runtime as they are."""
-    numbers = [
-        helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "length"])
-        for name in ("input_ids", "attention_mask")
+    inputs = [
+        helper.make_tensor_value_info(name, kind, [dimensions if axis == "hidden" else axis for axis in axes])
+        for name, (kind, axes) in ports.inputs.items()
     ]
-    output = helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", dimensions])
-    proto = helper.make_graph(
-        graph.nodes, "bert", numbers, [output], [_build_tensor_proto(name, a) for name, a in graph.arrays.items()]
-    )
+    axes = [f"axis_{number}" for number in range(ports.axes)]
+    output = helper.make_tensor_value_info(ports.output, TensorProto.FLOAT, [*axes, dimensions])
+    arrays = [_build_tensor_proto(name, array) for name, array in graph.arrays.items()]
+    proto = helper.make_graph(graph.nodes, "bert", inputs, [output], arrays)
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME_DOMAIN, 1)]
     model = helper.make_model(proto, opset_imports=opsets, ir_version=IR_VERSION)
     return bytes(model.SerializeToString())
@@ -163,11 +218,22 @@ def _build_tensor_proto(name: str, array: Array) -> onnx.TensorProto:
     return tensor
 
 
-def _embeddings(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape) -> str:
+def _begin(shape: EncoderShape) -> tuple[OnnxGraphBuilder, str, str]:
+    """A graph with the constants of its layers, the mask of its tokens, and the bias of their attention."""
+    graph = OnnxGraphBuilder()
+    graph.whole("split_heads", 0, 0, shape.heads, shape.hidden // shape.heads)
+    graph.whole("join_heads", 0, 0, shape.hidden)
+    graph.number("scale", (shape.hidden / shape.heads) ** -0.5)
+    mask = graph.node("Cast", ["attention_mask"], to=TensorProto.FLOAT)
+    return graph, mask, _attention_bias(graph, mask)
+
+
+def _embeddings(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape, *, segment: int = 0) -> str:
     words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
-    # A text to embed has only one segment, so its embedding is added to every position.
-    segment = tensors["embeddings.token_type_embeddings.weight"][0]
-    positions = graph.array("positions", tensors["embeddings.position_embeddings.weight"] + segment)
+    # A text has only one segment, so its embedding is added to every position.
+    added = tensors["embeddings.token_type_embeddings.weight"][segment]
+    name = f"positions_{segment}" if segment else "positions"
+    positions = graph.array(name, tensors["embeddings.position_embeddings.weight"] + added)
     start = graph.whole("start", 0)
     length = graph.node("Shape", ["input_ids"], start=1, end=2)
     at = graph.node("Slice", [positions, start, length, start])
@@ -181,28 +247,56 @@ def _attention_bias(graph: OnnxGraphBuilder, mask: str) -> str:
     return graph.node("Unsqueeze", [bias, graph.whole("head_axes", 1, 2)])
 
 
-def _layer(
-    graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape, *, hidden: str, bias: str, prefix: str
+def _layers(
+    graph: OnnxGraphBuilder,
+    tensors: Mapping[str, Array],
+    shape: EncoderShape,
+    *,
+    hidden: str,
+    bias: str,
+    numbers: Iterable[int],
+    beside: str = "",
 ) -> str:
-    context = _attention(graph, tensors, hidden=hidden, bias=bias, prefix=prefix + "attention.self.")
-    out = _linear(graph, tensors, hidden=context, name=prefix + "attention.output.dense")
-    summed = graph.node("Add", [out, hidden])
-    hidden = _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "attention.output.LayerNorm")
-    wide = _linear(graph, tensors, hidden=hidden, name=prefix + "intermediate.dense")
-    out = _linear(graph, tensors, hidden=graph.node("Gelu", [wide]), name=prefix + "output.dense")
-    summed = graph.node("Add", [out, hidden])
-    return _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "output.LayerNorm")
+    """Layers whose tokens attend to each other, and to those of one text `beside` them."""
+    for prefix in (f"encoder.layer.{number}." for number in numbers):
+        context = _attention(graph, tensors, hidden=hidden, bias=bias, prefix=prefix + "attention.self.", beside=beside)
+        out = _linear(graph, tensors, hidden=context, name=prefix + "attention.output.dense")
+        summed = graph.node("Add", [out, hidden])
+        hidden = _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "attention.output.LayerNorm")
+        wide = _linear(graph, tensors, hidden=hidden, name=prefix + "intermediate.dense")
+        out = _linear(graph, tensors, hidden=graph.node("Gelu", [wide]), name=prefix + "output.dense")
+        summed = graph.node("Add", [out, hidden])
+        hidden = _layer_norm(graph, tensors, shape, hidden=summed, name=prefix + "output.LayerNorm")
+    return hidden
 
 
-def _attention(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, bias: str, prefix: str) -> str:
-    def heads(name: str, order: tuple[int, ...]) -> str:
-        flat = _linear(graph, tensors, hidden=hidden, name=prefix + name)
+def _attention(
+    graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, bias: str, prefix: str, beside: str
+) -> str:
+    def heads(name: str, order: tuple[int, ...], source: str = hidden) -> str:
+        flat = _linear(graph, tensors, hidden=source, name=prefix + name)
         return graph.node("Transpose", [graph.node("Reshape", [flat, "split_heads"])], perm=order)
 
-    scores = graph.node("MatMul", [heads("query", (0, 2, 1, 3)), heads("key", (0, 2, 3, 1))])
-    scores = graph.node("Add", [graph.node("Mul", [scores, "scale"]), bias])
-    shares = graph.node("Softmax", [scores], axis=-1)
-    context = graph.node("MatMul", [shares, heads("value", (0, 2, 1, 3))])
+    query, keys, values = heads("query", (0, 2, 1, 3)), (0, 2, 3, 1), (0, 2, 1, 3)
+    scores = graph.node("Mul", [graph.node("MatMul", [query, heads("key", keys)]), "scale"])
+    scores = graph.node("Add", [scores, bias])
+    if not beside:
+        shares = graph.node("Softmax", [scores], axis=-1)
+        context = graph.node("MatMul", [shares, heads("value", values)])
+    else:
+        # The text beside is one for the whole batch: products are broadcast, nothing is copied for each row.
+        other = graph.node("Mul", [graph.node("MatMul", [query, heads("key", keys, beside)]), "scale"])
+        shares = graph.node("Softmax", [graph.node("Concat", [scores, other], axis=-1)], axis=-1)
+        length, end = graph.node("Shape", [hidden], start=1, end=2), graph.whole("no_end", np.iinfo(np.int64).max)
+        start, axis = graph.whole("start", 0), graph.whole("score_axis", 3)
+        to_own, to_other = (graph.node("Slice", [shares, *cut, axis]) for cut in ((start, length), (length, end)))
+        context = graph.node(
+            "Add",
+            [
+                graph.node("MatMul", [to_own, heads("value", values)]),
+                graph.node("MatMul", [to_other, heads("value", values, beside)]),
+            ],
+        )
     return graph.node("Reshape", [graph.node("Transpose", [context], perm=(0, 2, 1, 3)), "join_heads"])
 
 

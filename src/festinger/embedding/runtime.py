@@ -61,16 +61,10 @@ class Runner:
         self._tokenizer = tokenizer
         self._read = read
         self._size = 1 if alone else RUN
-        self._inputs = frozenset(known.name for known in session.get_inputs())
         self._threads = ThreadPoolExecutor(
             WORKERS, thread_name_prefix="festinger-embedding", initializer=lower_thread_priority
         )
-        self._urgent = ThreadPoolExecutor(
-            WORKERS,
-            thread_name_prefix="festinger-urgent",
-            initializer=lower_thread_priority,
-            initargs=(URGENT_NICENESS,),
-        )
+        self._urgent = open_urgent_threads()
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
         """Return one row per text or pair, in order. Urgent calls, with a request waiting, keep priority."""
@@ -97,12 +91,23 @@ class Runner:
 
     def _run(self, encodings: Sequence[Encoding]) -> Numbers:
         feed = pad_encodings(encodings)
-        wanted = {name: numbers for name, numbers in feed.items() if name in self._inputs}
-        try:
-            first = self._session.run(None, wanted)[0]
-        except RUNTIME_FAULTS as error:
-            raise ProviderRefused(f"The model could not be run: {error}") from error
-        return self._read(first, feed["attention_mask"])
+        return self._read(run_session(self._session, feed), feed["attention_mask"])
+
+
+def run_session(session: ort.InferenceSession, feed: Mapping[str, NDArray[Any]]) -> Numbers:
+    """Return the first output for those of the arrays that the model takes."""
+    try:
+        found: list[Numbers] = session.run(None, {each.name: feed[each.name] for each in session.get_inputs()})
+    except RUNTIME_FAULTS as error:
+        raise ProviderRefused(f"The model could not be run: {error}") from error
+    return found[0]
+
+
+def open_urgent_threads() -> ThreadPoolExecutor:
+    """Threads for runs that a request waits for."""
+    return ThreadPoolExecutor(
+        WORKERS, thread_name_prefix="festinger-urgent", initializer=lower_thread_priority, initargs=(URGENT_NICENESS,)
+    )
 
 
 async def _run_in_thread(threads: ThreadPoolExecutor, operation: Callable[[A], B], given: A) -> B:

@@ -86,8 +86,7 @@ STANDING = 12
 """Preferences and rules of an agent considered for every message, newest first."""
 KNOWN_NOTES = 4_000
 READ_CHARS = 3_000
-"""Characters of notes and message read while a request waits, some 70 ms of a core: twenty notes beside a short
-question, the nearest nine beside a long message."""
+"""Characters of notes read while a request waits: some 20 ms of a core, or 60 if none of them was read before."""
 
 RECOUNTED = 12
 """Notes shown to somebody who asks what is known about them."""
@@ -100,21 +99,21 @@ _ASKS_ABOUT_SELF = re.compile(
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
-class PairScoringModel(Protocol):
-    """A model that reads a note together with a message."""
+class NoteReader(Protocol):
+    """A model that reads notes beside a message."""
 
-    async def logits(self, texts: Sequence[str]) -> list[float]: ...
+    async def logits(self, notes: Sequence[str], message: str) -> list[float]: ...
 
 
 class NoteScorer:
     """Scores notes beside a message, and remembers which ones hold for every message."""
 
-    def __init__(self, model: PairScoringModel) -> None:
+    def __init__(self, model: NoteReader) -> None:
         self._model = model
         self._is_general: LRUCache[str, bool] = LRUCache(KNOWN_NOTES)
 
     async def score(self, message: str, notes: Sequence[RecallItem | CurrentMemory]) -> list[float]:
-        logits = await self._model.logits([pair_text(note.text, message) for note in notes])
+        logits = await self._model.logits([clip_note(note.text) for note in notes], clip_message(message))
         return [
             add_cosine_to_logit(logit, note.cosine if isinstance(note, RecallItem) else None)
             for logit, note in zip(logits, notes, strict=True)
@@ -122,9 +121,10 @@ class NoteScorer:
 
     async def find_always_applicable(self, notes: Sequence[CurrentMemory]) -> list[CurrentMemory]:
         """The first of the notes that hold for every message; a few new ones are probed each time."""
-        for note in [each for each in notes if each.text not in self._is_general][:MOST_PROBED]:
-            logits = await self._model.logits([pair_text(note.text, probe) for probe in PROBES])
-            self._is_general[note.text] = sum(logits) / len(logits) >= GENERAL
+        unknown = [note.text for note in notes if note.text not in self._is_general][:MOST_PROBED]
+        beside = [await self._model.logits([clip_note(text) for text in unknown], probe) for probe in PROBES]
+        for text, logits in zip(unknown, zip(*beside, strict=True), strict=True):
+            self._is_general[text] = sum(logits) / len(logits) >= GENERAL
         return [note for note in notes if self._is_general.get(note.text)][:MOST_GENERAL]
 
 
@@ -132,16 +132,18 @@ def reader_path() -> Path:
     return Path(str(files("festinger.retrieval").joinpath(READER)))
 
 
-def pair_text(note: str, message: str) -> str:
-    """Format a note and a message as in training; only the end of a long message."""
-    return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
+def clip_note(text: str) -> str:
+    return text[:NOTE_CHARS]
 
 
-def limit_notes_by_length(
-    notes: Sequence[RecallItem | CurrentMemory], message: str
-) -> Sequence[RecallItem | CurrentMemory]:
-    """Return the first notes, as many as may be read beside a message."""
-    lengths = accumulate(len(pair_text(note.text, message)) for note in notes)
+def clip_message(text: str) -> str:
+    """The end of a long message, where people put what they want."""
+    return text[-MESSAGE_CHARS:]
+
+
+def limit_notes_by_length(notes: Sequence[RecallItem | CurrentMemory]) -> Sequence[RecallItem | CurrentMemory]:
+    """Return the first notes, as many as may be read while a request waits."""
+    lengths = accumulate(len(clip_note(note.text)) for note in notes)
     return notes[: sum(length <= READ_CHARS for length in lengths)]
 
 

@@ -7,11 +7,12 @@ client talks to is used in the background: only at a loopback or private address
 a local server, and a few calls an hour.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import structlog
 
@@ -37,9 +38,14 @@ from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
 
 if TYPE_CHECKING:
-    from festinger.embedding.trained_encoder import TextClassifier
     from festinger.runtime.app import App
 
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+R = TypeVar("R", bound=_Closable)
 
 log = structlog.get_logger(room="app")
 
@@ -53,23 +59,30 @@ async def open_providers(stack: AsyncExitStack, app: "App") -> None:
     if app.embedder.name == NO_EMBEDDER and chosen != NO_EMBEDDER:
         app.degraded += ("embedder",)
     if is_semantic(app.embedder.name):
-        app.clause_encoder = await _open_reader(stack, app, statement_reader())
-        if (reader := await _open_reader(stack, app, note_reader())) is not None:
-            app.note_reader = NoteScorer(reader)
-        if (reader := await _open_reader(stack, app, relation_reader())) is not None:
-            app.memory.judges.set_reader(PairReader(reader))
+        await _open_readers(stack, app)
     app.reranker = await _reranker_or_none(app, supplies)
     if app.reranker is not None:
         stack.push_async_callback(app.reranker.close)
 
 
-async def _open_reader(stack: AsyncExitStack, app: "App", layers: Path) -> "TextClassifier | None":
-    """Open the bundled encoder with trained layers; none if it is unavailable."""
+async def _open_readers(stack: AsyncExitStack, app: "App") -> None:
+    """Open the bundled encoder with each of its trained layers."""
     # The runtime behind it is large, and loaded only where an embedder is.
-    from festinger.embedding.trained_encoder import open_text_classifier
+    from festinger.embedding.trained_encoder import open_split_reader, open_text_classifier
 
+    app.clause_encoder = await _open_reader(stack, app, statement_reader(), open_text_classifier)
+    if (notes := await _open_reader(stack, app, note_reader(), open_split_reader)) is not None:
+        app.note_reader = NoteScorer(notes)
+    if (pairs := await _open_reader(stack, app, relation_reader(), open_text_classifier)) is not None:
+        app.memory.judges.set_reader(PairReader(pairs))
+
+
+async def _open_reader(
+    stack: AsyncExitStack, app: "App", layers: Path, open_layers: Callable[[Path], Awaitable[R]]
+) -> R | None:
+    """Open a reader; none if it is unavailable."""
     try:
-        reader = await open_text_classifier(layers)
+        reader = await open_layers(layers)
     except (CannotStart, Unavailable) as error:
         DEGRADED.labels("reader").inc()
         log.warning("goes on without reader", reader=layers.stem, why=error.message, hint=error.hint)

@@ -247,7 +247,7 @@ async def _select_applicable(
     taken = {note.id for note in general}
     near = [note for note in found if note.id not in taken]
     taken.update(note.id for note in near)
-    notes = limit_notes_by_length([*near, *(each for each in standing if each.id not in taken)], message)
+    notes = limit_notes_by_length([*near, *(each for each in standing if each.id not in taken)])
     scores = await reader.score(message, notes)
     chosen = [notes[at] for at in select_note_indexes(scores, message, most=MOST_NOTES)]
     if not chosen:
