@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from festinger.retrieval.notes import clip_message, clip_note
+from festinger.retrieval.notes import pair_text
 
 DATA = Path(__file__).with_name("applies.jsonl")
 FOLDS = 10
@@ -24,7 +24,7 @@ def pairs() -> Iterator[dict[str, object]]:
         for message in person["messages"]:
             for place, note in enumerate(person["memories"]):
                 label = int(place in message["applies"])
-                text = f"{clip_note(note)} [SEP] {clip_message(message['text'])}"
+                text = pair_text(note, message["text"])
                 yield {"text": text, "label": label, "fold": number % FOLDS, "source": "people", "line": number}
 
 

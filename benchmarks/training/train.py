@@ -48,9 +48,9 @@ SOFTNESS = 2.0
 """How much the teacher's answers are softened."""
 TRUST = 0.6
 """Weight of the teacher's answer beside the label."""
-EPOCHS, MORE_EPOCHS = 8, 4
+EPOCHS, MORE_EPOCHS = 8, 3
 """Times that the student reads the rows, and that a reader which goes on learning reads the new ones."""
-REPEATED = 60_000
+REPEATED = 200_000
 """Earlier rows that are repeated in each epoch of a reader which goes on learning."""
 BARS = (0.5, 0.7, 0.8, 0.9)
 NATURAL = ("people", "statements")
@@ -344,7 +344,7 @@ def main(given: argparse.Namespace) -> None:
             draw(natural, made, last=number == EPOCHS - 1) + random.sample(extra, len(extra) * 2 // 3)
             for number in range(EPOCHS)
         ]
-    report(train(student, epochs, rate=1.4e-4, size=128), held)
+    report(train(student, epochs, rate=given.rate, size=128), held)
     save_file(quantized(student), given.out)
 
 
@@ -357,4 +357,5 @@ if __name__ == "__main__":
     parser.add_argument("--reader", type=Path)
     parser.add_argument("--new-from", type=int, default=0)
     parser.add_argument("--alone", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=1.4e-4)
     main(parser.parse_args())

@@ -11,7 +11,7 @@ from festinger.embedding import trained_encoder
 from festinger.embedding.runtime import Runner, run_session
 from festinger.embedding.trained_encoder import TextClassifier, open_split_reader, open_text_classifier
 from festinger.memory.extract.classifier import reader_path as statement_reader
-from festinger.retrieval.notes import reader_path as note_reader
+from festinger.retrieval.notes import screen_path
 
 ALLERGY, PORT = "I'm allergic to peanuts", "Our staging database listens on port 5433"
 LONG = "My sister Aino, who lives in the flat above ours with two cats, comes for dinner on most Sundays"
@@ -20,7 +20,7 @@ RECIPE = "suggest a satay recipe"
 
 async def test_two_readers_in_one_process_do_not_share_what_they_learned():
     statements = await open_text_classifier(statement_reader())
-    notes = await open_split_reader(note_reader())
+    notes = await open_split_reader(screen_path())
     try:
         allergy, port = await notes.logits([ALLERGY, PORT], RECIPE)
         fact, question = await statements.logits([f"{PORT} [SEP]  [SEP] ", "how do I dump a table [SEP]  [SEP] "])
@@ -33,11 +33,11 @@ async def test_two_readers_in_one_process_do_not_share_what_they_learned():
 
 
 async def test_a_note_gets_the_same_answer_alone_and_in_company_now_and_later():
-    notes = await open_split_reader(note_reader())
+    notes = await open_split_reader(screen_path())
     try:
         together = await notes.logits([ALLERGY, PORT, LONG, ALLERGY], RECIPE)
         again = await notes.logits([LONG, ALLERGY, PORT], RECIPE)
-        other = await open_split_reader(note_reader())
+        other = await open_split_reader(screen_path())
         alone = [(await other.logits([each], RECIPE))[0] for each in (ALLERGY, PORT, LONG)]
         nothing = await notes.logits([], RECIPE)
         await other.close()
@@ -51,7 +51,7 @@ async def test_a_note_gets_the_same_answer_alone_and_in_company_now_and_later():
 
 
 async def test_notes_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch):
-    notes = await open_split_reader(note_reader())
+    notes = await open_split_reader(screen_path())
     read: list[int] = []
 
     def count_notes(session: Any, feed: Any) -> NDArray[np.float32]:

@@ -1,16 +1,19 @@
 """Which notes are shown beside a message, once they were read."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
 from festinger.retrieval.notes import (
     CurrentMemory,
+    NoteScorer,
     add_cosine_to_logit,
     asks_about_self,
-    clip_message,
     limit_notes_by_length,
+    pair_text,
+    select_indexes_to_read,
     select_note_indexes,
 )
 
@@ -40,8 +43,39 @@ def test_nearness_adds_to_what_the_reader_says():
 
 
 def test_of_a_long_message_its_end_is_read():
-    assert clip_message("x" * 1000 + " the end").endswith("x the end")
-    assert clip_message("the end") == "the end"
+    assert pair_text("note", "x" * 1000 + " the end").endswith(" the end")
+
+
+def test_few_notes_are_read_closely_and_none_that_is_far_from_being_shown():
+    assert select_indexes_to_read([-9.0, 1.0, -2.9, -3.1], "explain entropy") == [1, 2]
+    assert select_indexes_to_read([-9.0, 1.0, -2.9, -3.1], "explain my entropy") == [1, 2, 3]
+    assert select_indexes_to_read([0.1 * n for n in range(8)], "explain entropy") == [7, 6, 5, 4, 3]
+    assert select_indexes_to_read([], "explain entropy") == []
+
+
+class FixedLogits:
+    """Says of a text what it was told to say."""
+
+    def __init__(self, said: dict[str, float]) -> None:
+        self.said = said
+        self.given: list[str] = []
+
+    async def logits(self, texts: Sequence[str], message: str = "") -> list[float]:
+        self.given += texts
+        return [self.said[text] for text in texts]
+
+
+async def test_what_the_screen_takes_for_helpful_is_read_closely():
+    def note(text: str) -> CurrentMemory:
+        return CurrentMemory(id=uuid4(), text=text, compressed=None, version=1, noted_at=LONG_AGO, disputed=False)
+
+    screen = FixedLogits({"near": 2.0, "nearer": 3.0, "far": -9.0})
+    reader = FixedLogits({"near [SEP] why?": 3.0, "nearer [SEP] why?": -7.0})
+
+    near, nearer, far = await NoteScorer(screen, reader).score("why?", [note("near"), note("nearer"), note("far")])
+
+    assert near > 0 > nearer > far
+    assert reader.given == ["nearer [SEP] why?", "near [SEP] why?"]
 
 
 def test_of_long_notes_fewer_are_read():

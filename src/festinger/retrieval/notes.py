@@ -2,9 +2,9 @@
 memories.
 
 Vector similarity says what a text is about, not what helps: an allergy belongs beside a request for a recipe
-that shares no word with it, and a wish for short answers beside every question. An encoder,
-trained on notes and messages of made-up people (`benchmarks/training/applies.jsonl`), predicts whether a note
-helps.
+that shares no word with it, and a wish for short answers beside every question. Two encoders,
+trained on notes and messages of made-up people (`benchmarks/training/applies.jsonl`), predict whether a note
+helps: one screens all notes at little cost, the other reads the few that may be shown.
 """
 
 import re
@@ -54,7 +54,13 @@ async def load_current_memories(
 current_memory_from_row = row_mapper(CurrentMemory, text="content")
 
 
-READER = "applies.safetensors"
+SCREEN, READER = "screen.safetensors", "applies.safetensors"
+READ_CLOSELY, WITHIN = 5, 2.0
+"""Notes read closely, and how far below the bar of a first note they may be screened."""
+CLOSER = 0.7
+"""Share of the closer reading in a logit. On 140 people not seen in training, .82 of the messages that need a note got
+one, .12 of those that need none, and .76 of all notes shown helped, for 3.4 notes read closely; if all are read so, and
+the screen does not count, .815, .14 and .75."""
 NEARNESS, OFFSET = 4.0, -1.0
 """Weight of the cosine of note and message beside the model's logit; from messages of held-out people."""
 NOT_NEAR = 0.06
@@ -99,51 +105,67 @@ _ASKS_ABOUT_SELF = re.compile(
 _PERSONAL = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|mine|me|we|we're|we've|our|ours|us)\b", re.IGNORECASE)
 
 
-class NoteReader(Protocol):
-    """A model that reads notes beside a message."""
+class NoteScreen(Protocol):
+    """A model that reads many notes beside one message."""
 
     async def logits(self, notes: Sequence[str], message: str) -> list[float]: ...
+
+
+class NoteReader(Protocol):
+    """A model that reads texts, each a note with a message."""
+
+    async def logits(self, texts: Sequence[str]) -> list[float]: ...
 
 
 class NoteScorer:
     """Scores notes beside a message, and remembers which ones hold for every message."""
 
-    def __init__(self, model: NoteReader) -> None:
-        self._model = model
+    def __init__(self, screen: NoteScreen, reader: NoteReader) -> None:
+        self._screen = screen
+        self._reader = reader
         self._is_general: LRUCache[str, bool] = LRUCache(KNOWN_NOTES)
 
     async def score(self, message: str, notes: Sequence[RecallItem | CurrentMemory]) -> list[float]:
-        logits = await self._model.logits([clip_note(note.text) for note in notes], clip_message(message))
-        return [
-            add_cosine_to_logit(logit, note.cosine if isinstance(note, RecallItem) else None)
-            for logit, note in zip(logits, notes, strict=True)
-        ]
+        screened = await self._screen.logits([note.text[:NOTE_CHARS] for note in notes], message[-MESSAGE_CHARS:])
+        cosines = [note.cosine if isinstance(note, RecallItem) else None for note in notes]
+        scores = [add_cosine_to_logit(logit, cosine) for logit, cosine in zip(screened, cosines, strict=True)]
+        closely = select_indexes_to_read(scores, message)
+        read = await self._reader.logits([pair_text(notes[at].text, message) for at in closely])
+        for at, logit in zip(closely, read, strict=True):
+            scores[at] += CLOSER * (logit - screened[at])
+        return scores
 
     async def find_always_applicable(self, notes: Sequence[CurrentMemory]) -> list[CurrentMemory]:
         """The first of the notes that hold for every message; a few new ones are probed each time."""
-        unknown = [note.text for note in notes if note.text not in self._is_general][:MOST_PROBED]
-        beside = [await self._model.logits([clip_note(text) for text in unknown], probe) for probe in PROBES]
-        for text, logits in zip(unknown, zip(*beside, strict=True), strict=True):
-            self._is_general[text] = sum(logits) / len(logits) >= GENERAL
+        for note in [each for each in notes if each.text not in self._is_general][:MOST_PROBED]:
+            logits = await self._reader.logits([pair_text(note.text, probe) for probe in PROBES])
+            self._is_general[note.text] = sum(logits) / len(logits) >= GENERAL
         return [note for note in notes if self._is_general.get(note.text)][:MOST_GENERAL]
+
+
+def screen_path() -> Path:
+    return Path(str(files("festinger.retrieval").joinpath(SCREEN)))
 
 
 def reader_path() -> Path:
     return Path(str(files("festinger.retrieval").joinpath(READER)))
 
 
-def clip_note(text: str) -> str:
-    return text[:NOTE_CHARS]
+def pair_text(note: str, message: str) -> str:
+    """Format a note and a message as in training; only the end of a long message."""
+    return f"{note[:NOTE_CHARS]} [SEP] {message[-MESSAGE_CHARS:]}"
 
 
-def clip_message(text: str) -> str:
-    """The end of a long message, where people put what they want."""
-    return text[-MESSAGE_CHARS:]
+def select_indexes_to_read(scores: Sequence[float], message: str) -> list[int]:
+    """Return the indexes of the notes that a screen leaves in question, best first."""
+    least = _first_bar(message) - WITHIN
+    ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
+    return [place for place in ranked[:READ_CLOSELY] if scores[place] >= least]
 
 
 def limit_notes_by_length(notes: Sequence[RecallItem | CurrentMemory]) -> Sequence[RecallItem | CurrentMemory]:
     """Return the first notes, as many as may be read while a request waits."""
-    lengths = accumulate(len(clip_note(note.text)) for note in notes)
+    lengths = accumulate(len(note.text[:NOTE_CHARS]) for note in notes)
     return notes[: sum(length <= READ_CHARS for length in lengths)]
 
 
@@ -162,11 +184,14 @@ def select_note_indexes(scores: Sequence[float], message: str, *, most: int) -> 
     ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
     if asks_about_self(message):
         return ranked[:RECOUNTED]
-    first = FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
-    if not ranked or scores[ranked[0]] < first:
+    if not ranked or scores[ranked[0]] < _first_bar(message):
         return []
     least = max(FURTHER, scores[ranked[0]] - BEHIND)
     return [ranked[0], *(place for place in ranked[1:most] if scores[place] >= least)]
+
+
+def _first_bar(message: str) -> float:
+    return FIRST_IF_PERSONAL if _PERSONAL.search(message) else FIRST
 
 
 async def load_standing_notes(deps: RetrievalDeps, scope: Scope) -> list[CurrentMemory]:

@@ -34,6 +34,7 @@ from festinger.memory.reembed import ReembedProgress, count_memories_by_model, m
 from festinger.observability.metrics import DEGRADED
 from festinger.retrieval.notes import NoteScorer
 from festinger.retrieval.notes import reader_path as note_reader
+from festinger.retrieval.notes import screen_path as note_screen
 from festinger.settings.tree import LlmSettings
 from festinger.text.addresses import is_private_url
 
@@ -71,8 +72,10 @@ async def _open_readers(stack: AsyncExitStack, app: "App") -> None:
     from festinger.embedding.trained_encoder import open_split_reader, open_text_classifier
 
     app.clause_encoder = await _open_reader(stack, app, statement_reader(), open_text_classifier)
-    if (notes := await _open_reader(stack, app, note_reader(), open_split_reader)) is not None:
-        app.note_reader = NoteScorer(notes)
+    screen = await _open_reader(stack, app, note_screen(), open_split_reader)
+    notes = await _open_reader(stack, app, note_reader(), open_text_classifier)
+    if screen is not None and notes is not None:
+        app.note_reader = NoteScorer(screen, notes)
     if (pairs := await _open_reader(stack, app, relation_reader(), open_text_classifier)) is not None:
         app.memory.judges.set_reader(PairReader(pairs))
 

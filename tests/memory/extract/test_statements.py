@@ -261,6 +261,9 @@ async def test_a_sentence_that_the_next_one_repeats_is_not_kept_twice():
         ("Nadia (my sister in law) is coming", ["Nadia is my sister in law"]),
         ("My neighbor Ilse's hens escaped", ["Ilse is my neighbor"]),
         ("my friend Bo and I need a tent", ["Bo is my friend"]),
+        ("our landlord (Ilse) wants the keys", ["Ilse is our landlord"]),
+        ("my cousin, Bela, plays the harp", ["Bela is my cousin"]),
+        ("thanks for the tip about my harp, Bela, it sounds better", []),
         ("my old Fiat won't start", []),
         ("our Django cluster is down", []),
         ("our build server Jenkins cluster", []),
@@ -282,6 +285,16 @@ async def test_an_introduction_is_kept_only_where_it_is_surely_ones_own():
 
     assert [(each.text, each.only_as_news) for each in sure] == [("Bela is my cousin", False)]
     assert await extract_statements(message, encoder=Reading()) == []
+
+
+async def test_who_is_introduced_is_not_kept_apart_from_what_is_told_about_them():
+    told = await extract_statements("my cousin Bela is a diver, gift ideas?", encoder=Convinced())
+    apart = await extract_statements(
+        "my cousin Bela turns 40. I dive a lot, gift ideas?", encoder=Reading("cousin", "I")
+    )
+
+    assert [each.text for each in told if not each.only_as_news] == ["My cousin Bela is a diver"]
+    assert [each.text for each in apart if not each.only_as_news] == ["My cousin Bela turns 40", "I dive a lot"]
 
 
 def test_a_clause_whose_object_stands_before_it_is_not_cut_off():

@@ -21,11 +21,15 @@ _WHOSE = (
 _NAME = r"(?P<name>(?:(?:Mr|Mrs|Ms|Dr|Prof)\.?\s)?[A-Z][\w-]{0,30}[^\W\d_A-Z](?:\s[A-Z][\w-]{0,30}[^\W\d_A-Z]){0,2})(?![\w-])"
 _BEFORE_NAME = re.compile(rf"{_WHOSE}\s{_NAME}(?P<after>'s)?(?:\s(?P<next>and\s[A-Z][a-z]|[a-z]+))?")
 _BEHIND_NAME = re.compile(rf"\b{_NAME}\s?[,(]\s?{_WHOSE}(?=[,.!?)]|$)")
+_IN_BRACKETS = re.compile(rf"{_WHOSE}\s\({_NAME}\)")
+_IN_COMMAS = re.compile(rf"{_WHOSE},\s{_NAME},\s(?P<verb>[a-z]+)")
+"""`my physio, Dr Meyer, said …`."""
 
 
 def find_introductions(message: str) -> list[Clause]:
     """Return a statement such as `Carla is my wife` for each, as a clause at its place in the message."""
-    found = [each for pattern in (_BEFORE_NAME, _BEHIND_NAME) for each in pattern.finditer(message)]
+    patterns = _BEFORE_NAME, _BEHIND_NAME, _IN_BRACKETS, _IN_COMMAS
+    found = [each for pattern in patterns for each in pattern.finditer(message)]
     return [
         _to_clause(each) for each in sorted(found, key=re.Match.start) if _is_role(each["role"]) and _is_whole(each)
     ]
@@ -40,7 +44,10 @@ def _is_role(role: str) -> bool:
 
 
 def _is_whole(found: re.Match[str]) -> bool:
-    """Whether the name ends where it seems to: not in `our Postgres cluster`, and not for one of several."""
+    """Whether the name ends where it seems to: not in `our Postgres cluster`, and not for one of several. Between commas
+    a verb must follow: in `thanks for my bike, Tom, it runs` somebody is spoken to."""
+    if verb := found.groupdict().get("verb"):
+        return verb in verb_forms() or (verb not in FUNCTION_WORDS and verb.endswith(("s", "ed")))
     after = found.groupdict().get("next")
     if after is None:
         return True
