@@ -8,6 +8,7 @@ Suites of one run that use the same conversations share one home: the first one 
 """
 
 import json
+import os
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -36,6 +37,8 @@ Q = load_queries("benchmarks")
 Heard = dict[str, dict[str, "IngestedConversation"]]
 """Conversations by set and group."""
 
+EMBEDDER = "RECALL_EMBEDDER"
+"""Environment variable that names another embedder than the default one."""
 ASSISTANT = "assistant"
 ASKER = SessionId("asking")
 MOST = 50
@@ -104,7 +107,8 @@ async def opened(bench: Bench, **settings: Any) -> AsyncIterator[App]:
 
 @asynccontextmanager
 async def at_home(home: Path, **settings: Any) -> AsyncIterator[App]:
-    live = settings_at(home, {"log.level": "error", **settings})
+    chosen = {"embedding.model": os.environ[EMBEDDER]} if EMBEDDER in os.environ else {}
+    live = settings_at(home, {"log.level": "error", **chosen, **settings})
     async with open_app(live, door="bench", progress=lambda _: None, start=StartOptions(providers=True)) as app:
         yield app
 
