@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from festinger.embedding.bert import EncoderShape, Pooling, build_graph, is_large, read_shape, read_tensors, to_onnx
+from festinger.embedding.bert import (
+    EncoderShape,
+    Pooling,
+    build_graph,
+    read_shape,
+    read_tensors,
+    select_large_arrays,
+    to_onnx,
+)
 from festinger.embedding.runtime import open_session
 from festinger.errors import WeightsUnfit
 
@@ -80,13 +88,13 @@ def by_formula(w: dict[str, Any], ids: list[int], pooling: Pooling) -> Any:
 @pytest.mark.parametrize("pooling", list(Pooling))
 def test_the_graph_gives_what_the_formulas_give_with_and_without_padding(pooling: Pooling):
     graph = build_graph(weights(), SHAPE, pooling)
-    large = {name: array for name, array in graph.arrays.items() if is_large(array)}
-    session = open_session(to_onnx(graph, SHAPE.hidden), large)
+    words = weights()["embeddings.word_embeddings.weight"]
+    session = open_session(to_onnx(graph, SHAPE.hidden), select_large_arrays(graph), words=words)
     texts = [[3, 1, 4, 1, 5], [9, 2]]
 
     ids = np.array([texts[0], texts[1] + [0, 0, 0]], dtype=np.int64)
     mask = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]], dtype=np.int64)
-    [rows] = session.run(None, {"input_ids": ids, "attention_mask": mask})
+    rows = session.run({"input_ids": ids, "attention_mask": mask})
 
     for row, text in zip(rows, texts, strict=True):
         assert row == pytest.approx(by_formula(weights(), text, pooling), abs=2e-6)

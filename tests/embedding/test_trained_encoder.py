@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from festinger.embedding import trained_encoder
-from festinger.embedding.runtime import Runner, run_session
-from festinger.embedding.trained_encoder import TextClassifier, open_split_reader, open_text_classifier
+from festinger.embedding.runtime import Runner
+from festinger.embedding.trained_encoder import (
+    TextClassifier,
+    load_trained_layers,
+    open_split_reader,
+    open_text_classifier,
+)
 from festinger.memory.extract.classifier import reader_path as statement_reader
 from festinger.retrieval.notes import screen_path
 
@@ -53,13 +57,13 @@ async def test_a_note_gets_the_same_answer_alone_and_in_company_now_and_later():
 async def test_notes_that_were_read_are_not_read_again(monkeypatch: pytest.MonkeyPatch):
     notes = await open_split_reader(screen_path())
     read: list[int] = []
+    run = notes._read_notes.run
 
-    def count_notes(session: Any, feed: Any) -> NDArray[np.float32]:
-        if session is notes._read_notes:
-            read.append(len(feed["input_ids"]))
-        return run_session(session, feed)
+    def count_notes(feed: Any) -> NDArray[np.float32]:
+        read.append(len(feed["input_ids"]))
+        return run(feed)
 
-    monkeypatch.setattr(trained_encoder, "run_session", count_notes)
+    monkeypatch.setattr(notes._read_notes, "run", count_notes)
     try:
         await notes.logits([ALLERGY, PORT], RECIPE)
         await notes.logits([PORT, LONG], "and which port was it?")
@@ -67,6 +71,12 @@ async def test_notes_that_were_read_are_not_read_again(monkeypatch: pytest.Monke
         await notes.close()
 
     assert read == [2, 1]
+
+
+async def test_readers_of_one_process_share_the_embeddings_of_words():
+    readers = [load_trained_layers(each()) for each in (screen_path, statement_reader)]
+
+    assert readers[0].words is readers[1].words
 
 
 class LengthRunner(Runner):
@@ -84,7 +94,7 @@ class LengthRunner(Runner):
 
 async def test_a_text_is_read_once():
     runner = LengthRunner()
-    classifier = TextClassifier(runner, np.ones((1, 1), np.float32), np.zeros(1, np.float32), {})
+    classifier = TextClassifier(runner, np.ones((1, 1), np.float32), np.zeros(1, np.float32))
 
     first = await classifier.logits(["a", "bbb", "a"])
     second = await classifier.logits(["bbb", "cc"])

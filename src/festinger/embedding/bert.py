@@ -2,11 +2,12 @@
 
 The bundled weights are safetensors, and the runtime reads ONNX. The graph is small, so it is built here and
 passed to the runtime together with the arrays in memory: no converter, no torch, no second copy on disk.
-Batch and length are dynamic. Pooling and normalization are part of it.
+Batch and length are dynamic. Pooling and normalization are part of it; looking up the words is not, since every session
+would hold its own copy of half the weights.
 """
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -101,7 +102,7 @@ def read_tensors(path: Path) -> dict[str, Array]:
 
 
 def build_graph(tensors: Mapping[str, Array], shape: EncoderShape, pooling: Pooling) -> OnnxGraphBuilder:
-    """Build the graph from token ids to unit vectors.
+    """Build the graph from the embeddings of words to unit vectors.
 
     Trained weights of 8 bits come with a `<layer>.scale` for each output and are multiplied as integers. Others
     are multiplied in blocks of 8 bits, where their width allows.
@@ -150,14 +151,16 @@ def build_pair_graph(tensors: Mapping[str, Array], shape: EncoderShape, *, alone
     return graph
 
 
-TOKENS = {name: (int(TensorProto.INT64), ("batch", "length")) for name in ("input_ids", "attention_mask")}
+WORDS = "word_embeddings"
+MASK = {"attention_mask": (int(TensorProto.INT64), ("batch", "length"))}
+TEXTS = {WORDS: (int(TensorProto.FLOAT), ("batch", "length", "hidden")), **MASK}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPorts:
     """What goes into a graph and what comes out of it."""
 
-    inputs: Mapping[str, tuple[int, Sequence[str]]] = field(default_factory=TOKENS.copy)
+    inputs: Mapping[str, tuple[int, Sequence[str]]] = field(default_factory=TEXTS.copy)
     """Kind and axes of each; the axis `hidden` is as wide as the encoder."""
     output: str = "vectors"
     axes: int = 1
@@ -169,8 +172,8 @@ TEXTS_TO_STATES = GraphPorts(output="states", axes=2)
 STATES_TO_VECTORS = GraphPorts(
     inputs={
         "note_states": (int(TensorProto.FLOAT), ("batch", "length", "hidden")),
-        "attention_mask": TOKENS["attention_mask"],
         "message_states": (int(TensorProto.FLOAT), ("layers", "message_length", "hidden")),
+        **MASK,
     }
 )
 
@@ -190,17 +193,17 @@ def to_onnx(graph: OnnxGraphBuilder, dimensions: int, ports: GraphPorts = TEXTS_
     return bytes(model.SerializeToString())
 
 
-_LOADED: WeakValueDictionary[tuple[str, str], Array] = WeakValueDictionary()
+_LOADED: WeakValueDictionary[str, Array] = WeakValueDictionary()
 
 
-def share_large_arrays(graph: OnnxGraphBuilder, source: Path, *, own: Container[str] = ()) -> dict[str, Array]:
-    """Return the weights for the runtime, sharing those that another session of this process holds.
-    Trained layers (`own`) are not shared: those of other readers have the same names."""
-    return {
-        name: array if name in own else _LOADED.setdefault((str(source), name), array)
-        for name, array in graph.arrays.items()
-        if is_large(array)
-    }
+def load_word_embeddings(source: Path, tensors: Mapping[str, Array]) -> Array:
+    """The embeddings of all words, one array for all encoders of this process that start from the same file."""
+    return _LOADED.setdefault(str(source), np.ascontiguousarray(tensors["embeddings.word_embeddings.weight"]))
+
+
+def select_large_arrays(graph: OnnxGraphBuilder) -> dict[str, Array]:
+    """Return the weights that are passed to the runtime beside the graph."""
+    return {name: array for name, array in graph.arrays.items() if is_large(array)}
 
 
 def is_large(array: Array) -> bool:
@@ -229,15 +232,13 @@ def _begin(shape: EncoderShape) -> tuple[OnnxGraphBuilder, str, str]:
 
 
 def _embeddings(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], shape: EncoderShape, *, segment: int = 0) -> str:
-    words = graph.array("words", tensors["embeddings.word_embeddings.weight"])
     # A text has only one segment, so its embedding is added to every position.
     added = tensors["embeddings.token_type_embeddings.weight"][segment]
-    name = f"positions_{segment}" if segment else "positions"
-    positions = graph.array(name, tensors["embeddings.position_embeddings.weight"] + added)
+    positions = graph.array("positions", tensors["embeddings.position_embeddings.weight"] + added)
     start = graph.whole("start", 0)
-    length = graph.node("Shape", ["input_ids"], start=1, end=2)
+    length = graph.node("Shape", [WORDS], start=1, end=2)
     at = graph.node("Slice", [positions, start, length, start])
-    summed = graph.node("Add", [graph.node("Gather", [words, "input_ids"]), at])
+    summed = graph.node("Add", [WORDS, at])
     return _layer_norm(graph, tensors, shape, hidden=summed, name="embeddings.LayerNorm")
 
 

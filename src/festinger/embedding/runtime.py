@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from festinger.embedding.bert import WORDS
 from festinger.embedding.quiet_onnxruntime import faults, ort
 from festinger.errors import ProviderRefused, WeightsUnfit
 from festinger.observability.metrics import EMBEDDING_CLIPPED
@@ -53,10 +54,38 @@ RUNTIME_FAULTS = (
 )
 
 
+class ModelSession:
+    """A loaded model."""
+
+    def __init__(
+        self, session: ort.InferenceSession, weights: Mapping[str, NDArray[Any]], words: NDArray[Any] | None
+    ) -> None:
+        self._session = session
+        self._inputs = [each.name for each in session.get_inputs()]
+        # The session reads the arrays in place without holding a reference to them.
+        self._weights = weights
+        self._words = words
+
+    @property
+    def width(self) -> int | str | None:
+        """Numbers in a row of the output; a name or nothing where the model does not say."""
+        width: int | str | None = self._session.get_outputs()[0].shape[-1]
+        return width
+
+    def run(self, feed: Mapping[str, NDArray[Any]]) -> Numbers:
+        """Return the first output for those of the arrays that the model takes; words are looked up here."""
+        given = feed if self._words is None else {**feed, WORDS: self._words[feed["input_ids"]]}
+        try:
+            found: list[Numbers] = self._session.run(None, {name: given[name] for name in self._inputs})
+        except RUNTIME_FAULTS as error:
+            raise ProviderRefused(f"The model could not be run: {error}") from error
+        return found[0]
+
+
 class Runner:
     """A session with its tokenizer. `alone`: every text is run by itself."""
 
-    def __init__(self, session: ort.InferenceSession, tokenizer: Tokenizer, *, read: Read, alone: bool) -> None:
+    def __init__(self, session: ModelSession, tokenizer: Tokenizer, *, read: Read, alone: bool) -> None:
         self._session = session
         self._tokenizer = tokenizer
         self._read = read
@@ -91,16 +120,7 @@ class Runner:
 
     def _run(self, encodings: Sequence[Encoding]) -> Numbers:
         feed = pad_encodings(encodings)
-        return self._read(run_session(self._session, feed), feed["attention_mask"])
-
-
-def run_session(session: ort.InferenceSession, feed: Mapping[str, NDArray[Any]]) -> Numbers:
-    """Return the first output for those of the arrays that the model takes."""
-    try:
-        found: list[Numbers] = session.run(None, {each.name: feed[each.name] for each in session.get_inputs()})
-    except RUNTIME_FAULTS as error:
-        raise ProviderRefused(f"The model could not be run: {error}") from error
-    return found[0]
+        return self._read(self._session.run(feed), feed["attention_mask"])
 
 
 def open_urgent_threads() -> ThreadPoolExecutor:
@@ -163,8 +183,11 @@ def open_tokenizer(folder: Path, *, max_tokens: int) -> Tokenizer:
     return tokenizer
 
 
-def open_session(model: bytes, weights: Mapping[str, NDArray[np.float32]] | None = None) -> ort.InferenceSession:
-    """Open a session over `model`; `weights` are arrays that the model names but does not contain."""
+def open_session(
+    model: bytes, weights: Mapping[str, NDArray[Any]] | None = None, *, words: NDArray[Any] | None = None
+) -> ModelSession:
+    """Open a session over `model`; `weights` are arrays that the model names but does not contain, and `words` the
+    embeddings of words if it takes those instead of their numbers."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = available_cores()
     options.log_severity_level = 4
@@ -175,9 +198,10 @@ def open_session(model: bytes, weights: Mapping[str, NDArray[np.float32]] | None
         values = [ort.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
         options.add_external_initializers(list(weights), values)
     try:
-        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     except RUNTIME_FAULTS as error:
         raise WeightsUnfit(f"The model cannot be run: {error}") from error
+    return ModelSession(session, weights or {}, words)
 
 
 def available_cores() -> int:

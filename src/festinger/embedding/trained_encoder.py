@@ -22,6 +22,7 @@ from festinger.embedding.bert import (
     STATES_TO_VECTORS,
     TEXTS_TO_STATES,
     TEXTS_TO_VECTORS,
+    WORDS,
     Array,
     EncoderShape,
     GraphPorts,
@@ -31,14 +32,15 @@ from festinger.embedding.bert import (
     build_message_graph,
     build_note_graph,
     build_pair_graph,
+    load_word_embeddings,
     read_shape,
     read_tensors,
-    share_large_arrays,
+    select_large_arrays,
     to_onnx,
 )
 from festinger.embedding.providers.onnx import return_output
-from festinger.embedding.quiet_onnxruntime import ort
 from festinger.embedding.runtime import (
+    ModelSession,
     Numbers,
     Runner,
     open_session,
@@ -47,7 +49,6 @@ from festinger.embedding.runtime import (
     pad_encodings,
     plan_batches,
     release_memory,
-    run_session,
 )
 from festinger.embedding.weights import ALL_MINILM, verify_bundle_folder
 
@@ -71,12 +72,10 @@ TOGETHER = 8
 class TextClassifier:
     """Returns logits for `yes` or for each class."""
 
-    def __init__(self, runner: Runner, head: Numbers, bias: Numbers, arrays: Mapping[str, Array]) -> None:
+    def __init__(self, runner: Runner, head: Numbers, bias: Numbers) -> None:
         self._runner = runner
         self._head = head
         self._bias = bias
-        # The session reads the arrays in place without holding a reference to them.
-        self._arrays = arrays
         self._known: LRUCache[str, Numbers] = LRUCache(KNOWN_TEXTS)
 
     async def logits(self, texts: Sequence[str]) -> list[float]:
@@ -109,7 +108,6 @@ class SplitReader:
         self._read_notes = layers.open(build_note_graph(*read, alone=ALONE), TEXTS_TO_STATES)
         self._read_message = layers.open(build_message_graph(*read, alone=ALONE), TEXTS_TO_STATES)
         self._read_both = layers.open(build_pair_graph(*read, alone=ALONE), STATES_TO_VECTORS)
-        self._layers = layers
         self._threads = open_urgent_threads()
         self._notes: LRUCache[str, NDArray[np.float16]] = LRUCache(KNOWN_TOKENS, getsizeof=len)
         self._messages: LRUCache[str, Numbers] = LRUCache(KNOWN_MESSAGES)
@@ -125,12 +123,12 @@ class SplitReader:
 
     def _score(self, notes: Sequence[str], message: str) -> list[float]:
         if (seen := self._messages.get(message)) is None:
-            seen = run_session(self._read_message, pad_encodings(self._tokenizer.encode_batch([message])))
+            seen = self._read_message.run(pad_encodings(self._tokenizer.encode_batch([message])))
             self._messages[message] = seen
         states = self._load_states(notes)
         scores = np.empty(len(notes), np.float32)
         for run in plan_batches([len(each) for each in states], size=TOGETHER):
-            vectors = run_session(self._read_both, {**pad_states([states[at] for at in run]), "message_states": seen})
+            vectors = self._read_both.run({**pad_states([states[at] for at in run]), "message_states": seen})
             scores[run] = vectors @ self._head + self._bias
         return [float(score) for score in scores]
 
@@ -140,7 +138,7 @@ class SplitReader:
         unread = [note for note in dict.fromkeys(notes) if note not in states]
         encodings = self._tokenizer.encode_batch(unread)
         for run in plan_batches([len(each.ids) for each in encodings], size=TOGETHER):
-            read = run_session(self._read_notes, pad_encodings([encodings[at] for at in run]))
+            read = self._read_notes.run(pad_encodings([encodings[at] for at in run]))
             for at, row in zip(run, read, strict=True):
                 states[unread[at]] = self._notes[unread[at]] = row[: len(encodings[at].ids)].astype(np.float16)
         return [states[note] for note in notes]
@@ -159,20 +157,16 @@ def pad_states(states: Sequence[NDArray[np.float16]]) -> dict[str, Array]:
 class TrainedLayers:
     """The bundled encoder's weights with trained layers in the place of its own, and what opens sessions on them."""
 
-    source: Path
     shape: EncoderShape
     tokenizer: Tokenizer
     tensors: Mapping[str, Array]
-    own: frozenset[str]
+    words: Array
     head: Numbers
     bias: Numbers
-    arrays: list[Mapping[str, Array]]
-    """Of all open sessions, which read them in place without holding a reference to them."""
 
-    def open(self, graph: OnnxGraphBuilder, ports: GraphPorts) -> ort.InferenceSession:
-        weights = share_large_arrays(graph, self.source, own=self.own)
-        self.arrays.append(weights)
-        return open_session(to_onnx(graph, self.shape.hidden, ports), weights)
+    def open(self, graph: OnnxGraphBuilder, ports: GraphPorts) -> ModelSession:
+        words = self.words if WORDS in ports.inputs else None
+        return open_session(to_onnx(graph, self.shape.hidden, ports), select_large_arrays(graph), words=words)
 
 
 async def open_text_classifier(layers: Path) -> TextClassifier:
@@ -194,7 +188,7 @@ async def _open(layers: Path, build: Callable[[TrainedLayers], R]) -> R:
 def _build_classifier(layers: TrainedLayers) -> TextClassifier:
     session = layers.open(build_graph(layers.tensors, layers.shape, Pooling.MEAN), TEXTS_TO_VECTORS)
     runner = Runner(session, layers.tokenizer, read=return_output, alone=False)
-    return TextClassifier(runner, layers.head, layers.bias, layers.arrays[0])
+    return TextClassifier(runner, layers.head, layers.bias)
 
 
 def load_trained_layers(layers: Path) -> TrainedLayers:
@@ -205,13 +199,12 @@ def load_trained_layers(layers: Path) -> TrainedLayers:
     }
     head, bias = (own.pop(name) for name in HEAD)
     source = folder / "model.safetensors"
+    base = read_tensors(source)
     return TrainedLayers(
-        source=source,
         shape=read_shape(folder),
         tokenizer=open_tokenizer(folder, max_tokens=MAX_TOKENS),
-        tensors={**read_tensors(source), **own},
-        own=frozenset(own),
+        tensors={**base, **own},
+        words=load_word_embeddings(source, base),
         head=head,
         bias=bias,
-        arrays=[],
     )

@@ -15,11 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from festinger.embedding.bert import Pooling, build_graph, read_shape, read_tensors, share_large_arrays, to_onnx
+from festinger.embedding.bert import (
+    Pooling,
+    build_graph,
+    load_word_embeddings,
+    read_shape,
+    read_tensors,
+    select_large_arrays,
+    to_onnx,
+)
 from festinger.embedding.embedder import EmbedderOptions, Rows
 from festinger.embedding.profiles import EmbeddingPurpose, find_profile
-from festinger.embedding.quiet_onnxruntime import ort
 from festinger.embedding.runtime import (
+    ModelSession,
     Numbers,
     Read,
     Runner,
@@ -40,12 +48,10 @@ class OnnxEngine:
 
     batch = 100
 
-    def __init__(self, name: str, runner: Runner, *, dimensions: int, weights: object = None) -> None:
+    def __init__(self, name: str, runner: Runner, *, dimensions: int) -> None:
         self.name = name
         self.dimensions = dimensions
         self._runner = runner
-        # The session reads the arrays in place without holding a reference to them.
-        self._weights = weights
 
     async def rows(self, texts: Sequence[str], purpose: EmbeddingPurpose, *, kind: str) -> Rows:
         return await self._runner.rows(texts, is_urgent=purpose is EmbeddingPurpose.QUERY)
@@ -93,11 +99,12 @@ def _engine(folder: Path, name: str, supplies: EmbedderOptions, *, pooling: Pool
 def _open_engine_from_weights(model: Path, name: str, tokenizer: Tokenizer, *, pooling: Pooling) -> OnnxEngine:
     """Build the graph from the weights each time: that takes a tenth of a second and no disk."""
     shape = read_shape(model.parent)
-    graph = build_graph(read_tensors(model), shape, pooling)
-    weights = share_large_arrays(graph, model)
-    session = open_session(to_onnx(graph, shape.hidden), weights)
+    tensors = read_tensors(model)
+    graph = build_graph(tensors, shape, pooling)
+    words = load_word_embeddings(model, tensors)
+    session = open_session(to_onnx(graph, shape.hidden), select_large_arrays(graph), words=words)
     runner = Runner(session, tokenizer, read=return_output, alone=False)
-    return OnnxEngine(name, runner, dimensions=shape.hidden, weights=weights)
+    return OnnxEngine(name, runner, dimensions=shape.hidden)
 
 
 def find_model_file(folder: Path) -> Path:
@@ -111,8 +118,8 @@ def find_model_file(folder: Path) -> Path:
     )
 
 
-def _read_dimensions(session: ort.InferenceSession, folder: Path) -> int:
-    width = session.get_outputs()[0].shape[-1]
+def _read_dimensions(session: ModelSession, folder: Path) -> int:
+    width = session.width
     if not isinstance(width, int):
         raise WeightsUnfit(f"The model in `{folder}` does not say how long its vectors are.")
     return width
