@@ -566,19 +566,28 @@ limit %(limit)s;
 update turn_index t set model = %(model)s, text_hash = %(text_hash)s, embedding = %(embedding)s
 where t.space_id = %(space)s and t.turn_id = %(turn)s and t.part = %(part)s;
 
--- name: keep_recall
--- Writes down a recall with what it gave and what it left out.
-with kept as (
-    insert into recall (space_id, id, at, agent_id, session_id, turn_id, door, cue, cue_hash, filters, blend, seed,
-        settings_hash, embedder, as_of, abstained, below, degraded, took_ms)
-    values (%(space)s, %(id)s, %(at)s, %(agent)s, %(session)s, %(turn)s, %(door)s, %(cue)s, %(cue_hash)s,
-        %(filters)s::jsonb, 'steady', 0, %(settings_hash)s, %(embedder)s, %(as_of)s, %(abstained)s, %(below)s,
-        %(degraded)s, %(took_ms)s)
+-- name: keep_recalls
+-- Writes down recalls with what they gave and what they left out; which ones were not there yet.
+with given as materialized (
+    select * from jsonb_to_recordset(%(recalls)s::jsonb) as r (id uuid, at timestamptz, agent_id text, session_id text,
+        door text, cue text, cue_hash bytea, filters jsonb, settings_hash text, embedder text, as_of timestamptz,
+        abstained boolean, below integer, degraded text[], took_ms double precision, hits jsonb)
+), kept as (
+    insert into recall (space_id, id, at, agent_id, session_id, door, cue, cue_hash, filters, settings_hash, embedder,
+        as_of, abstained, below, degraded, took_ms)
+    select %(space)s, g.id, g.at, g.agent_id, g.session_id, g.door, g.cue, g.cue_hash, g.filters, g.settings_hash,
+        g.embedder, g.as_of, g.abstained, g.below, g.degraded, g.took_ms
+    from given g
+    on conflict do nothing
+    returning id
+), hits as (
+    insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
+    select %(space)s, g.id, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
+    from kept join given g on g.id = kept.id
+    cross join lateral jsonb_to_recordset(g.hits) as h (position integer, type text, ref uuid, score double precision,
+        evidence double precision, why jsonb, shown boolean, dropped_because text)
 )
-insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
-select %(space)s, %(id)s, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
-from jsonb_to_recordset(%(hits)s::jsonb) as h (position integer, type text, ref uuid, score double precision,
-    evidence double precision, why jsonb, shown boolean, dropped_because text);
+select kept.id from kept;
 
 -- name: recalls
 -- What was recalled, newest first.
