@@ -317,14 +317,18 @@ with recursive walk (source, id, strength, step) as (
     union
     select w.id, near.id, near.strength, w.step + 1 from walk w
     cross join lateral (
-        select m.id, least(1.0, link.times / %(full)s::double precision) * power(0.5,
-            greatest(0, extract(epoch from %(at)s::timestamptz - link.last)) / (86400 * %(half_life)s)) as strength
-        from (
-            select c.memory_id_b as id, c.co_access_count + c.temporal_count as times, c.last_co_accessed as last
-            from memory_co_access c where c.space_id = %(space)s and c.memory_id_a = w.id
-            union all
-            select c.memory_id_a, c.co_access_count + c.temporal_count, c.last_co_accessed
-            from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
+        select link.id, link.strength from (
+            select each.id, least(1.0, each.times / %(full)s::double precision) * power(0.5,
+                greatest(0, extract(epoch from %(at)s::timestamptz - each.last)) / (86400 * %(half_life)s)) as strength
+            from (
+                select c.memory_id_b as id, c.co_access_count + c.temporal_count as times, c.last_co_accessed as last
+                from memory_co_access c where c.space_id = %(space)s and c.memory_id_a = w.id
+                union all
+                select c.memory_id_a, c.co_access_count + c.temporal_count, c.last_co_accessed
+                from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
+            ) as each
+            -- In order before they are looked up: only the strongest are.
+            order by strength desc, each.id
         ) as link
         join memory m on m.space_id = %(space)s and m.id = link.id
         where
@@ -332,7 +336,7 @@ with recursive walk (source, id, strength, step) as (
           -- when: narrowed
           and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
           -- end
-        order by strength desc, m.id
+        order by link.strength desc, link.id
         limit %(partners)s
     ) as near
     where w.step <= %(hops)s
@@ -360,6 +364,7 @@ left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and 
 cross join lateral (
     select array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
                  and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as ids
+    offset 0 -- looked up once, though it is used twice
 ) as sources
 cross join lateral (
     select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
