@@ -777,7 +777,18 @@ delete from memory_co_access c using (
                 extract(epoch from %(at)s::timestamptz - x.last_co_accessed) / (86400 * %(half_life)s)) desc,
             x.memory_id_a, x.memory_id_b) as place
     from unnest(%(memories)s::uuid[]) as each (id)
-    join memory_co_access x on x.space_id = %(space)s and each.id in (x.memory_id_a, x.memory_id_b)
+    cross join lateral (
+        -- Counted first, which is cheap: few have too many.
+        select (select count(*) from memory_co_access a where a.space_id = %(space)s and a.memory_id_a = each.id)
+            + (select count(*) from memory_co_access b where b.space_id = %(space)s and b.memory_id_b = each.id) as partners
+        offset 0
+    ) as has
+    cross join lateral (
+        select a.* from memory_co_access a where a.space_id = %(space)s and a.memory_id_a = each.id
+        union all
+        select b.* from memory_co_access b where b.space_id = %(space)s and b.memory_id_b = each.id
+    ) as x
+    where has.partners > %(partners)s
 ) as ranked
 where c.space_id = %(space)s and ranked.place > %(partners)s
   and c.memory_id_a = ranked.memory_id_a and c.memory_id_b = ranked.memory_id_b;
