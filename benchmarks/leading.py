@@ -39,7 +39,7 @@ async def led_on(
     company = [chance.sample(among, GROUP) for _ in range(groups)]
     for group in company:
         async with deps.store.transaction() as transaction:
-            await record_co_access(deps, transaction, place, group, recall=deps.new_id())
+            await record_co_access(deps, transaction, place, group, recall=deps.new_id(), now=deps.clock())
     async with deps.store.apart() as connection:
         # In production the server does this by itself.
         await connection.execute(Q["tidy_everything"].sql)

@@ -10,6 +10,7 @@ from tests.outcomes.watching import Watched
 from festinger.errors import BadInput, BadSetting, NotFound, UnknownSetting
 from festinger.ids import MAIN_SPACE
 from festinger.outcomes import Defaults, ObservationProtocol, RecallProposal
+from festinger.outcomes.protocol import prune_expired_reads
 from festinger.outcomes.report import observe_recall
 from festinger.outcomes.surface import load_recently_surfaced
 from festinger.store.pool import Store
@@ -34,10 +35,24 @@ async def test_a_read_waits_for_a_day_and_reading_again_renews_it(store: Store) 
     await hooks.on_read(one)
     watched.mind.forward(timedelta(hours=20))
 
+    pruned = await prune_expired_reads(hooks.deps, MAIN_SPACE)
     seen = await hooks.on_context_used([one], {str(one): "used"})
 
+    assert pruned == 0
     assert seen.effects[str(one)].access == 2
     assert (await watched.held(one))["access_count"] == 2
+
+
+async def test_a_read_whose_time_is_over_does_not_come_back_with_the_next(store: Store) -> None:
+    watched = Watched(store)
+    one, hooks = await watched.memory(), watched.hooks()
+    await hooks.on_read(one)
+    watched.mind.forward(DAY + HOUR)
+    await hooks.on_read(one)
+
+    seen = await hooks.on_context_used([one], {str(one): "used"})
+
+    assert seen.effects[str(one)].access == 1
 
 
 @pytest.mark.requirement("O-16")

@@ -90,7 +90,9 @@ async def test_the_weakest_partner_leaves_when_a_new_one_comes(store: Store):
     for partner in (two, three, two, four):
         mind.forward(DAY)
         async with store.transaction() as transaction:
-            await record_co_access(mind.searching, transaction, mind.place(), [one, partner], recall=IDS[0])
+            await record_co_access(
+                mind.searching, transaction, mind.place(), [one, partner], recall=IDS[0], now=mind.hands.now
+            )
 
     left = await rows(store, "select memory_id_a, memory_id_b from memory_co_access")
 
@@ -105,7 +107,7 @@ async def test_what_came_to_mind_with_it_comes_along_and_says_over_what(store: S
     a, b, c = await learn(mind, "The anchor is heavy.", "The basket is full.", "The candle burns.")
     for pair in ((a, b), (b, c)):
         async with store.transaction() as transaction:
-            await record_co_access(mind.searching, transaction, mind.place(), pair, recall=IDS[0])
+            await record_co_access(mind.searching, transaction, mind.place(), pair, recall=IDS[0], now=mind.hands.now)
 
     fresh = await mind.recall("anchor", explain=True)
     mind.forward(30 * DAY)
@@ -128,7 +130,7 @@ async def test_coming_along_adds_nothing_to_a_steady_score(store: Store):
     before = [(item.id, item.score) for item in (await mind.recall("anchor")).items]
 
     async with store.transaction() as transaction:
-        await record_co_access(mind.searching, transaction, mind.place(), [a, b], recall=IDS[0])
+        await record_co_access(mind.searching, transaction, mind.place(), [a, b], recall=IDS[0], now=mind.hands.now)
 
     assert [(item.id, item.score) for item in (await mind.recall("anchor")).items] == before
     mind.forget_unwritten()

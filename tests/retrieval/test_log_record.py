@@ -14,8 +14,9 @@ from tests.retrieval.recalling import Recaller
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Scope
 from festinger.memory.query import load_page_of_memories
+from festinger.observability.logs import bind_request_id
 from festinger.observability.metrics import RECALL_UNRECORDED
-from festinger.retrieval.log import load_recalls
+from festinger.retrieval.log import RecallRecord, load_recalls, save_recalls
 from festinger.retrieval.query import parse_recall_query
 from festinger.retrieval.recall import recall, rerun_and_compare_recall
 from festinger.store.pool import Transaction
@@ -86,6 +87,29 @@ async def test_a_door_that_tells_by_itself_what_it_showed_surfaces_nothing_here(
 
     assert RECALL_UNRECORDED._value.get() == before
     assert len(by_words.read) == 3
+
+
+@pytest.mark.requirement("R-60")
+async def test_a_record_that_somebody_keeps_is_written_by_them_and_only_once(by_words: Recaller):
+    await by_words.put(*TEA)
+    kept: list[RecallRecord] = []
+    query = parse_recall_query("tea", now=by_words.hands.now)
+    with bind_request_id("request-1"):
+        await recall(by_words.searching, by_words.place(), query, keep=kept.append)
+        await by_words.written()
+    unwritten = await rows(by_words.store, COUNTED)
+
+    [record] = kept
+    async with by_words.store.transaction() as transaction:
+        [event] = await save_recalls(by_words.searching, transaction, MAIN_SPACE, [record, record])
+        again = await save_recalls(by_words.searching, transaction, MAIN_SPACE, [record])
+
+    assert unwritten == [{"recalls": 0, "pairs": 0}]
+    assert (event.trace, event.payload["hits"]) == ("request-1", 3)
+    assert again == []
+    assert await rows(by_words.store, COUNTED) == [{"recalls": 1, "pairs": 3}]
+    assert len(by_words.read) == 3
+    assert len(await rows(by_words.store, "select from recall_hit")) == 3
 
 
 @pytest.mark.requirement("R-60")

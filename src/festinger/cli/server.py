@@ -114,7 +114,8 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
     background = BackgroundTasks()
     modelfiles = ModelfileCache(upstream, background=background)
     learner = RequestLearner(lambda: supervisor.app, background=background, reader=worker)
-    memories = AppMemoryReader(lambda: supervisor.app, learner=learner)
+    writer = build_capture_writer(how.settings, how.tools, lambda: supervisor.app, ingester=worker)
+    memories = AppMemoryReader(lambda: supervisor.app, learner=learner, keep=writer.put)
     context_builder = ContextBuilder(
         AppWorldReader(lambda: supervisor.app),
         memories=memories,
@@ -123,7 +124,6 @@ def build_server(how: ServerOptions, upstream: UpstreamClient) -> LoadedServer:
         restate=build_line_update_finder(lambda: supervisor.app),
         modelfile=modelfiles.find,
     )
-    writer = build_capture_writer(how.settings, how.tools, lambda: supervisor.app, ingester=worker)
     if worker is not None:
         worker.on_ready = writer.wake
     recorder = StoreRecorder(

@@ -256,10 +256,8 @@ class Outbox:
     ) -> Event | None:
         """Like `emit`, for what several processes notice at once: skipped if one just wrote the same."""
         await self.hold(transaction, [subject], space=space)
-        last = await transaction.maybe(
-            Q["event_history"], space=space, subject=subject, names=[name], trace=None, before=None, limit=1
-        )
-        if last and last["payload"] == payload and self.clock() - last["at"] < within:
+        last = await event_history(transaction, space=space, subject=subject, names=[name], limit=1)
+        if last and last[0].payload == payload and self.clock() - last[0].at < within:
             return None
         return await self.emit(transaction, name, space=space, subject=subject, payload=payload)
 
@@ -428,8 +426,10 @@ async def event_history(
     limit: int = 100,
 ) -> list[Event]:
     """Return events of a space, newest first; optionally only those of a subject or of a request."""
+    given = {"traced": trace, "about": subject}
     rows = await store.all(
-        Q["event_history"],
+        # A kept plan for any of them would read all events of the space.
+        Q["event_history"].only(frozenset(part for part, value in given.items() if value is not None)),
         space=space,
         trace=trace,
         subject=subject,

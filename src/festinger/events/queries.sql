@@ -94,8 +94,12 @@ limit %(limit)s;
 select space_id, id, seq, name, version, subject, agent_id, session_id, trace_id, caused_by, payload, at
 from event
 where space_id = %(space)s
-  and (%(trace)s::text is null or trace_id = %(trace)s)
-  and (%(subject)s::text is null or subject = %(subject)s)
+  -- when: traced
+  and trace_id = %(trace)s
+  -- end
+  -- when: about
+  and subject = %(subject)s
+  -- end
   and (%(names)s::text[] is null or name = any(%(names)s))
   and (%(before)s::bigint is null or seq < %(before)s)
 order by seq desc

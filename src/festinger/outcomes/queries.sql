@@ -1,15 +1,23 @@
 -- What became of memories: surfacings, staged reads, rhythms, predictions, the log of outcomes, and keys of reports.
 
 -- name: stage_reads
--- Notes that memories were read; what else waits of the same memories waits as long again. The memories that are there.
+-- Notes that memories were read; what else waits of the same memories waits as long as the last read, so what lapsed
+-- before goes first. The memories that are there.
 with known as (
     select m.id from memory m
     where m.space_id = %(space)s and m.id = any(%(memories)s::uuid[])
       and (m.agent_id is null or m.agent_id = %(agent)s)
-), renewed as (
-    update staged_read r set expires_at = %(expires)s
-    from known where r.space_id = %(space)s and r.memory_id = known.id and r.partition = %(partition)s
-      and r.expires_at > %(at)s
+), lapsed as (
+    select known.id from known cross join lateral (
+        select bool_or(r.expires_at > %(at)s) as found from staged_read r
+        where r.space_id = %(space)s and r.memory_id = known.id and r.partition = %(partition)s
+    ) as waiting
+    where not waiting.found
+), gone as (
+    delete from staged_read r using lapsed
+    -- Hardly ever: otherwise nothing is searched, whatever the plan.
+    where exists (select from lapsed) and r.space_id = %(space)s and r.memory_id = lapsed.id
+      and r.partition = %(partition)s
 ), staged as (
     insert into staged_read (space_id, id, memory_id, partition, at, expires_at)
     select %(space)s, each.id, each.memory_id, %(partition)s, %(at)s, %(expires)s
@@ -119,9 +127,11 @@ returning s.*;
 
 -- name: staged_of
 -- The reads of memories that wait, oldest first.
-select r.memory_id, r.partition, r.at from staged_read r
-where r.space_id = %(space)s and r.memory_id = any(%(memories)s::uuid[]) and r.partition = any(%(partitions)s::text[])
-  and r.expires_at > %(at)s
+select r.memory_id, r.partition, r.at from (
+    select s.*, max(s.expires_at) over (partition by s.memory_id, s.partition) as waits_until from staged_read s
+    where s.space_id = %(space)s and s.memory_id = any(%(memories)s::uuid[]) and s.partition = any(%(partitions)s::text[])
+) as r
+where r.waits_until > %(at)s
 order by r.memory_id, r.at, r.id;
 
 -- name: unstage
@@ -132,7 +142,9 @@ where r.space_id = %(space)s and r.memory_id = each.memory_id and r.partition = 
 
 -- name: prune_reads
 -- Takes reads away whose time is over.
-delete from staged_read r where r.space_id = %(space)s and r.expires_at <= %(at)s;
+delete from staged_read r where r.space_id = %(space)s and r.expires_at <= %(at)s and not exists (
+    select from staged_read waits where waits.space_id = %(space)s and waits.memory_id = r.memory_id
+      and waits.partition = r.partition and waits.expires_at > %(at)s);
 
 -- name: rhythms_of
 -- The rhythms of memories that have one.

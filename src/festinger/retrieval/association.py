@@ -99,10 +99,15 @@ def cause_key(cause: Cause) -> str:
 
 
 async def record_co_access(
-    deps: RetrievalDeps, transaction: Transaction, scope: Scope, memories: Sequence[UUID], *, recall: UUID
+    deps: RetrievalDeps,
+    transaction: Transaction,
+    scope: Scope,
+    memories: Sequence[UUID],
+    *,
+    recall: UUID,
+    now: datetime,
 ) -> int:
     """Record which memories were recalled together or in sequence; returns how many pairs counted."""
-    now = deps.clock()
     before = await _previous_recall_hits(transaction, scope, recall=recall, now=now)
     within = pairs_within_recall(memories)
     after = [pair for pair in pairs_across_recalls(memories, before) if pair not in set(within)]

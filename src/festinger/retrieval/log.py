@@ -7,9 +7,9 @@ out, so none is null. Nothing here can fail a recall.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any
@@ -21,7 +21,8 @@ import structlog
 from festinger.clock import iso
 from festinger.errors import FestingerError, NotFound
 from festinger.events.catalogue import NewEvent
-from festinger.ids import Scope, SpaceId
+from festinger.ids import AgentId, Scope, SessionId, SpaceId, TraceId
+from festinger.observability.logs import current_request_id
 from festinger.observability.metrics import RECALL_UNRECORDED
 from festinger.retrieval.association import record_co_access
 from festinger.retrieval.deps import RetrievalDeps
@@ -30,6 +31,7 @@ from festinger.retrieval.rank import RecallHit
 from festinger.retrieval.result import RecallResult
 from festinger.retrieval.score import EvidenceThreshold
 from festinger.settings.memory_sections import RetrievalSettings
+from festinger.store.pool import Transaction
 from festinger.store.queries import load_queries
 
 DIGITS = 6
@@ -137,6 +139,32 @@ class RecallTrace:
         return [hit.candidate.ref for hit in shown if hit.candidate.is_memory and hit.ranks]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallRecord:
+    """What is written down about a recall; as JSON it waits in the spool of a proxy."""
+
+    space: SpaceId
+    agent: AgentId
+    session: SessionId
+    id: UUID
+    at: datetime
+    trace: TraceId | None
+    row: Mapping[str, Any]
+    """Its other columns, and its hits with theirs."""
+    read: tuple[UUID, ...]
+    """The memories returned."""
+    searched_for: tuple[UUID, ...]
+    shows: bool
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(space=self.space, agent=self.agent, session=self.session)
+
+
+KeepRecord = Callable[[RecallRecord], object]
+"""Takes a record to write it soon, with others."""
+
+
 async def record_recall(
     deps: RetrievalDeps,
     scope: Scope,
@@ -146,37 +174,72 @@ async def record_recall(
     door: str,
     embedder: str,
     shows: bool = True,
+    keep: KeepRecord | None = None,
 ) -> None:
-    """Record a recall. Failures are only counted, since the answer has been given."""
+    """Record a recall, or have `keep` do so. Failures are only counted, since the answer has been given."""
+    request = current_request_id()
+    record = RecallRecord(
+        space=scope.space,
+        agent=scope.agent,
+        session=scope.session,
+        id=answer.recalled.id,
+        at=deps.clock(),
+        trace=TraceId(request) if request else None,
+        row=_recall_row(deps, scope, query, answer, door=door, embedder=embedder),
+        read=tuple(item.id for item in answer.recalled.items if item.type == "memory"),
+        searched_for=tuple(answer.searched_for),
+        shows=shows,
+    )
+    if keep is not None:
+        keep(record)
+        return
     try:
         async with deps.store.transaction() as transaction:
-            await transaction.run(
-                Q["keep_recall"], **_recall_row(deps, scope, query, answer, door=door, embedder=embedder)
-            )
-            memories = [item.id for item in answer.recalled.items if item.type == "memory"]
-            await deps.on_read(transaction, scope, memories)
-            await record_co_access(deps, transaction, scope, answer.searched_for, recall=answer.recalled.id)
-            if shows:
-                await deps.on_surfaced(transaction, scope, memories, answer.recalled.id)
-            recalled = answer.recalled
-            event = NewEvent(
-                name="recall_made",
-                subject=f"recall:{recalled.id}",
-                agent=scope.agent,
-                session=scope.session or None,
-                payload={
-                    "recall": str(recalled.id),
-                    "agent": scope.agent,
-                    "session": scope.session,
-                    "hits": len(recalled.items),
-                    "abstained": recalled.abstained,
-                    "below": recalled.below_threshold,
-                },
-            )
-            await deps.outbox.emit_all(transaction, [event], space=scope.space, held=[event.subject])
+            events = await save_recalls(deps, transaction, scope.space, [record])
+            held = [event.subject for event in events]
+            await deps.outbox.emit_all(transaction, events, space=scope.space, held=held)
     except FestingerError as error:
         RECALL_UNRECORDED.inc()
         log.warning("recall not recorded", why=error.message)
+
+
+async def save_recalls(
+    deps: RetrievalDeps, transaction: Transaction, space: SpaceId, records: Sequence[RecallRecord]
+) -> list[NewEvent]:
+    """Write recalls of a space with their reads and links; return the events about those that are new."""
+    by_id = {each.id: each for each in records}
+    recalls = [
+        {"id": each.id, "at": each.at, "agent_id": each.agent, "session_id": each.session, **each.row}
+        for each in by_id.values()
+    ]
+    # One document: as arrays, every quotation mark in the explanations would be escaped by Python.
+    rows = await transaction.all(Q["keep_recalls"], space=space, recalls=orjson.dumps(recalls).decode())
+    new = {row["id"] for row in rows}
+    fresh = [each for key, each in by_id.items() if key in new]
+    for each in fresh:
+        await deps.on_read(transaction, each.scope, each.read)
+        await record_co_access(deps, transaction, each.scope, each.searched_for, recall=each.id, now=each.at)
+        if each.shows:
+            await deps.on_surfaced(transaction, each.scope, each.read, each.id)
+    return [_recall_event(each) for each in fresh]
+
+
+def _recall_event(record: RecallRecord) -> NewEvent:
+    return NewEvent(
+        name="recall_made",
+        subject=f"recall:{record.id}",
+        agent=record.agent,
+        session=record.session or None,
+        trace=record.trace,
+        payload={
+            "recall": str(record.id),
+            "agent": record.agent,
+            "session": record.session,
+            "hits": sum(hit["shown"] for hit in record.row["hits"]),
+            "abstained": record.row["abstained"],
+            "below": record.row["below"],
+        },
+    )
 
 
 def hits_to_record(hits: Sequence[RecallHit], shown: Mapping[int, str]) -> Sequence[RecallHit]:
@@ -195,25 +258,18 @@ def _recall_row(
     recalled = answer.recalled
     hits = hits_to_record(answer.hits, answer.shown)
     return {
-        "space": scope.space,
-        "id": recalled.id,
-        "at": deps.clock(),
-        "agent": scope.agent,
-        "session": scope.session,
-        "turn": None,
         "door": door,
         "cue": deps.memory.terms(scope.space).redact(query.cue).text,
-        "cue_hash": cue_hash(query.cue),
-        "filters": orjson.dumps(query.as_json()).decode(),
+        "cue_hash": rf"\x{cue_hash(query.cue).hex()}",
+        "filters": query.as_json(),
         "settings_hash": settings_hash(deps.terms(scope.space).retrieval),
         "embedder": embedder,
         "as_of": query.as_of,
         "abstained": recalled.abstained,
         "below": recalled.below_threshold,
-        "degraded": list(recalled.degraded),
+        "degraded": recalled.degraded,
         "took_ms": recalled.took * 1000,
-        # One document: as arrays, every quotation mark in the explanations would be escaped by Python.
-        "hits": orjson.dumps([_hit_row(place, hit, query, answer) for place, hit in enumerate(hits)]).decode(),
+        "hits": [_hit_row(place, hit, query, answer) for place, hit in enumerate(hits)],
     }
 
 

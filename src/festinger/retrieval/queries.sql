@@ -317,14 +317,18 @@ with recursive walk (source, id, strength, step) as (
     union
     select w.id, near.id, near.strength, w.step + 1 from walk w
     cross join lateral (
-        select m.id, least(1.0, link.times / %(full)s::double precision) * power(0.5,
-            greatest(0, extract(epoch from %(at)s::timestamptz - link.last)) / (86400 * %(half_life)s)) as strength
-        from (
-            select c.memory_id_b as id, c.co_access_count + c.temporal_count as times, c.last_co_accessed as last
-            from memory_co_access c where c.space_id = %(space)s and c.memory_id_a = w.id
-            union all
-            select c.memory_id_a, c.co_access_count + c.temporal_count, c.last_co_accessed
-            from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
+        select link.id, link.strength from (
+            select each.id, least(1.0, each.times / %(full)s::double precision) * power(0.5,
+                greatest(0, extract(epoch from %(at)s::timestamptz - each.last)) / (86400 * %(half_life)s)) as strength
+            from (
+                select c.memory_id_b as id, c.co_access_count + c.temporal_count as times, c.last_co_accessed as last
+                from memory_co_access c where c.space_id = %(space)s and c.memory_id_a = w.id
+                union all
+                select c.memory_id_a, c.co_access_count + c.temporal_count, c.last_co_accessed
+                from memory_co_access c where c.space_id = %(space)s and c.memory_id_b = w.id
+            ) as each
+            -- In order before they are looked up: only the strongest are.
+            order by strength desc, each.id
         ) as link
         join memory m on m.space_id = %(space)s and m.id = link.id
         where
@@ -332,7 +336,7 @@ with recursive walk (source, id, strength, step) as (
           -- when: narrowed
           and (%(must)s::text is null or m.content_tsv @@ %(must)s::tsquery)
           -- end
-        order by strength desc, m.id
+        order by link.strength desc, link.id
         limit %(partners)s
     ) as near
     where w.step <= %(hops)s
@@ -360,6 +364,7 @@ left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and 
 cross join lateral (
     select array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
                  and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as ids
+    offset 0 -- looked up once, though it is used twice
 ) as sources
 cross join lateral (
     select array_agg(h.lexeme) as terms, array_agg(h.times) as own, null::integer[] as beside from (
@@ -566,19 +571,28 @@ limit %(limit)s;
 update turn_index t set model = %(model)s, text_hash = %(text_hash)s, embedding = %(embedding)s
 where t.space_id = %(space)s and t.turn_id = %(turn)s and t.part = %(part)s;
 
--- name: keep_recall
--- Writes down a recall with what it gave and what it left out.
-with kept as (
-    insert into recall (space_id, id, at, agent_id, session_id, turn_id, door, cue, cue_hash, filters, blend, seed,
-        settings_hash, embedder, as_of, abstained, below, degraded, took_ms)
-    values (%(space)s, %(id)s, %(at)s, %(agent)s, %(session)s, %(turn)s, %(door)s, %(cue)s, %(cue_hash)s,
-        %(filters)s::jsonb, 'steady', 0, %(settings_hash)s, %(embedder)s, %(as_of)s, %(abstained)s, %(below)s,
-        %(degraded)s, %(took_ms)s)
+-- name: keep_recalls
+-- Writes down recalls with what they gave and what they left out; which ones were not there yet.
+with given as materialized (
+    select * from jsonb_to_recordset(%(recalls)s::jsonb) as r (id uuid, at timestamptz, agent_id text, session_id text,
+        door text, cue text, cue_hash bytea, filters jsonb, settings_hash text, embedder text, as_of timestamptz,
+        abstained boolean, below integer, degraded text[], took_ms double precision, hits jsonb)
+), kept as (
+    insert into recall (space_id, id, at, agent_id, session_id, door, cue, cue_hash, filters, settings_hash, embedder,
+        as_of, abstained, below, degraded, took_ms)
+    select %(space)s, g.id, g.at, g.agent_id, g.session_id, g.door, g.cue, g.cue_hash, g.filters, g.settings_hash,
+        g.embedder, g.as_of, g.abstained, g.below, g.degraded, g.took_ms
+    from given g
+    on conflict do nothing
+    returning id
+), hits as (
+    insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
+    select %(space)s, g.id, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
+    from kept join given g on g.id = kept.id
+    cross join lateral jsonb_to_recordset(g.hits) as h (position integer, type text, ref uuid, score double precision,
+        evidence double precision, why jsonb, shown boolean, dropped_because text)
 )
-insert into recall_hit (space_id, recall_id, position, type, ref, score, evidence, why, shown, dropped_because)
-select %(space)s, %(id)s, h.position, h.type, h.ref, h.score, h.evidence, h.why, h.shown, h.dropped_because
-from jsonb_to_recordset(%(hits)s::jsonb) as h (position integer, type text, ref uuid, score double precision,
-    evidence double precision, why jsonb, shown boolean, dropped_because text);
+select kept.id from kept;
 
 -- name: recalls
 -- What was recalled, newest first.
@@ -763,7 +777,18 @@ delete from memory_co_access c using (
                 extract(epoch from %(at)s::timestamptz - x.last_co_accessed) / (86400 * %(half_life)s)) desc,
             x.memory_id_a, x.memory_id_b) as place
     from unnest(%(memories)s::uuid[]) as each (id)
-    join memory_co_access x on x.space_id = %(space)s and each.id in (x.memory_id_a, x.memory_id_b)
+    cross join lateral (
+        -- Counted first, which is cheap: few have too many.
+        select (select count(*) from memory_co_access a where a.space_id = %(space)s and a.memory_id_a = each.id)
+            + (select count(*) from memory_co_access b where b.space_id = %(space)s and b.memory_id_b = each.id) as partners
+        offset 0
+    ) as has
+    cross join lateral (
+        select a.* from memory_co_access a where a.space_id = %(space)s and a.memory_id_a = each.id
+        union all
+        select b.* from memory_co_access b where b.space_id = %(space)s and b.memory_id_b = each.id
+    ) as x
+    where has.partners > %(partners)s
 ) as ranked
 where c.space_id = %(space)s and ranked.place > %(partners)s
   and c.memory_id_a = ranked.memory_id_a and c.memory_id_b = ranked.memory_id_b;

@@ -22,7 +22,7 @@ from festinger.observability.metrics import RECALL_DEGRADED, RECALL_SECONDS, REC
 from festinger.retrieval.bm25 import scale_scores
 from festinger.retrieval.candidate import TURN
 from festinger.retrieval.deps import RetrievalDeps
-from festinger.retrieval.log import RecallTrace, find_recall, record_recall, settings_hash, shown_hits
+from festinger.retrieval.log import KeepRecord, RecallTrace, find_recall, record_recall, settings_hash, shown_hits
 from festinger.retrieval.query import MOMENTS, IncludableStatus, RecallQuery, parse_cue, parse_recall_query
 from festinger.retrieval.rank import (
     RecallHit,
@@ -104,12 +104,13 @@ async def recall(
     door: str = ANYWHERE,
     counts: bool = True,
     shows: bool = True,
+    keep: KeepRecord | None = None,
 ) -> RecallResult:
     """Return the few memories worth showing, or none. Raises `StoreDown`.
 
     `counts`: whether it is recorded and its hits count as read; comparing and replaying do not count.
     `shows`: whether all hits are shown to a model; an interface that may drop some reports itself what it
-    showed.
+    showed. `keep`: who takes the record; otherwise it is written from here, after the answer.
     """
     began = deps.stopwatch()
     settings = deps.terms(scope.space).retrieval
@@ -159,7 +160,7 @@ async def recall(
     _record_metrics(answer.recalled, query, door)
     if counts:
         model = probe.model.name if probe else ""
-        deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows))
+        deps.later(record_recall(deps, scope, query, answer, door=door, embedder=model, shows=shows, keep=keep))
     return answer.recalled
 
 

@@ -24,6 +24,7 @@ from festinger.memory.model import Kind
 from festinger.proposals.health import format_proposal_for_agent, load_proposals_for_agent
 from festinger.proposals.model import Proposal
 from festinger.records import record_json
+from festinger.retrieval.log import KeepRecord
 from festinger.retrieval.notes import (
     COMPANION_BEHIND,
     COMPANIONS,
@@ -174,16 +175,23 @@ async def _record_shown(app: App, scope: Scope, memories: Sequence[UUID], *, rec
 
 
 async def recall_lines(
-    app: App, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False, door: str
+    app: App,
+    scope: Scope,
+    cue: str,
+    *,
+    exclude: Collection[UUID],
+    by_words: bool = False,
+    door: str,
+    keep: KeepRecord | None = None,
 ) -> MemoryFetchResult:
     """Recall memories and observations for a cue, except excluded ones; `by_words` without vectors."""
-    recalled = await _recall_memories(app, scope, cue, exclude=exclude, by_words=by_words, door=door)
+    recalled = await _recall_memories(app, scope, cue, exclude=exclude, by_words=by_words, door=door, keep=keep)
     observed = await load_proposals_for_agent(app.inbox.deps, scope.space, exclude=exclude)
     return replace(recalled, lines=(*recalled.lines, *map(observation_line, observed)))
 
 
 async def _recall_memories(
-    app: App, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool, door: str
+    app: App, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool, door: str, keep: KeepRecord | None
 ) -> MemoryFetchResult:
     if not await app.recall.holdings.holds(app.store, scope.space):
         return NOTHING
@@ -200,7 +208,7 @@ async def _recall_memories(
         ungated=reader is not None,
     )
     found, standing = await asyncio.gather(
-        recall(app.recall.deps, scope, query, door=door, shows=False), _load_standing(app, scope, reader)
+        recall(app.recall.deps, scope, query, door=door, shows=False, keep=keep), _load_standing(app, scope, reader)
     )
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from festinger.errors import BadInput
 from festinger.events.catalogue import NewEvent
-from festinger.ids import AgentId, Origin, SessionId, SpaceId
+from festinger.ids import AgentId, Origin, SessionId, SpaceId, TraceId
 from festinger.proxy.capture.exchange import Capture, InjectedBlock
 from festinger.proxy.capture.write import (
     Entry,
@@ -18,6 +18,7 @@ from festinger.proxy.capture.write import (
     decode_entry,
     encode_entry,
 )
+from festinger.retrieval.log import RecallRecord
 from festinger.store.repositories.exchanges import ExchangeMessage, StoredExchange, StoredNoteBlock, StoredSession
 from festinger.store.repositories.request_log import LoggedRequest
 
@@ -94,7 +95,21 @@ requests = st.builds(
     after_ms=st.floats(0, 9),
     details=st.dictionaries(text, text, max_size=2),
 )
+recalls = st.builds(
+    RecallRecord,
+    space=st.just(SPACE),
+    agent=text.map(AgentId),
+    session=names,
+    id=ids,
+    at=times,
+    trace=st.none() | text.map(TraceId),
+    row=st.fixed_dictionaries({"cue": text, "hits": st.just([{"why": {"terms": ["tea"]}}])}),
+    read=st.lists(ids, max_size=2).map(tuple),
+    searched_for=st.lists(ids, max_size=2).map(tuple),
+    shows=st.booleans(),
+)
 entries = st.one_of(
+    recalls,
     captures,
     st.builds(SessionEntry, space=st.just(SPACE), session=sessions),
     st.builds(RequestLogEntry, space=st.just(SPACE), request=requests),

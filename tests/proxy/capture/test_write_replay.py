@@ -16,6 +16,9 @@ from festinger.memory.learn.statement import LearnRequest
 from festinger.proxy.capture.exchange import Capture
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.capture.write import encode_entry, remove_forgotten_sentences
+from festinger.retrieval.log import RecallRecord
+from festinger.retrieval.query import parse_recall_query
+from festinger.retrieval.recall import recall
 from festinger.runtime.app import App, StartOptions
 from festinger.runtime.erasure import build_erasure_service
 
@@ -49,6 +52,25 @@ async def test_an_exchange_that_comes_late_does_not_bring_back_what_was_forgotte
 
         assert await places_of(app.store, "quokka") == []
         assert await places_of(app.store, "Buy some paint") != []
+
+
+@pytest.mark.requirement("M-82")
+async def test_a_recall_that_comes_late_is_not_written_down_if_anything_was_forgotten_meanwhile(
+    database_url: str, tmp_path: Path
+):
+    hands = Hands()
+    async with opened(database_url, tmp_path, start=StartOptions(providers=True), tools=fixed_tools(hands)) as app:
+        await learn(app.memory.deps, HERE, LearnRequest(text=SECRET))
+        kept: list[RecallRecord] = []
+        query = parse_recall_query("Where is the quokka key?", now=hands.now)
+        await recall(app.recall.deps, HERE, query, keep=kept.append)
+        await app.afterwards.written()
+        hands.forward(timedelta(hours=1))
+        before = await remove_forgotten_sentences(app, kept)
+        await forget_it(app)
+
+        assert before == kept
+        assert await remove_forgotten_sentences(app, kept) == []
 
 
 async def test_what_is_said_after_it_was_forgotten_is_said_anew(database_url: str, tmp_path: Path):

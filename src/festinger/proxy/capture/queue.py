@@ -1,8 +1,9 @@
 """Brings captured entries to the store, whatever happens to the store or to this process.
 
-Exchanges and events go to the spool first: many share one fsync, and `put` returns a future that is done once
-they are on disk, so that the last byte of a response can wait for it. One task ingests the spool in batches,
-in order; an entry leaves the spool only after the store has it, so neither a kill nor a stop loses one.
+Exchanges, events and records of recalls go to the spool first: many share one fsync, and `put` returns a
+future that is done once they are on disk, so that the last byte of a response can wait for it. One task
+ingests the spool in batches, in order; an entry leaves the spool only after the store has it, so neither a
+kill nor a stop loses one.
 Session states and log lines are small and needed by the next request: they go straight to the store, to the
 spool only while it is away. A server with a worker process ingests nothing: everything goes to the spool, whose
 files are sealed a few times a second for the worker.
@@ -30,6 +31,8 @@ from festinger.proxy.capture.exchange import Capture, redact_capture
 from festinger.proxy.capture.spool import Spool
 from festinger.proxy.capture.write import (
     Entry,
+    RequestLogEntry,
+    SessionEntry,
     StandaloneEventsEntry,
     WorkPacer,
     decode_entry,
@@ -125,7 +128,7 @@ class CaptureWriter:
         self._adopt_seconds = adopt_seconds
         self._pace = WorkPacer(stopwatch)
         self._disk = ThreadPoolExecutor(max_workers=1, thread_name_prefix="spool")
-        self._incoming: list[tuple[Capture | StandaloneEventsEntry, asyncio.Future[None]]] = []
+        self._incoming: list[tuple[Entry, asyncio.Future[None]]] = []
         self._appending: asyncio.Task[None] | None = None
         self._append_began = 0.0
         self._unspooled: deque[Entry] = deque()
@@ -177,7 +180,7 @@ class CaptureWriter:
         done.
         """
         stored = asyncio.get_running_loop().create_future()
-        if not isinstance(entry, Capture | StandaloneEventsEntry):
+        if isinstance(entry, SessionEntry | RequestLogEntry):
             if len(self._quick) >= QUEUE:
                 self._record_dropped("queue", 1)
                 return None

@@ -27,6 +27,7 @@ from festinger.events.catalogue import NewEvent
 from festinger.ids import Origin, Scope, SpaceId
 from festinger.memory.erasure.erase import has_bans_since, strip_forgotten_sentences
 from festinger.proxy.capture.exchange import Capture, build_exchange_events, session_event_subject
+from festinger.retrieval.log import RecallRecord, save_recalls
 from festinger.runtime.app import App
 from festinger.runtime.erasure import open_ledger_of_app
 from festinger.store.pool import Transaction
@@ -57,13 +58,14 @@ class StandaloneEventsEntry:
     happenings: tuple[NewEvent, ...]
 
 
-Entry = Capture | SessionEntry | RequestLogEntry | StandaloneEventsEntry
+Entry = Capture | SessionEntry | RequestLogEntry | StandaloneEventsEntry | RecallRecord
 
 KINDS: Mapping[str, type[Entry]] = {
     "exchange": Capture,
     "session": SessionEntry,
     "request": RequestLogEntry,
     "events": StandaloneEventsEntry,
+    "recall": RecallRecord,
 }
 
 
@@ -146,7 +148,7 @@ READ_CHARS = 64_000
 SLICE_CHARS = 8_192
 """Characters read at once; takes about three milliseconds."""
 
-Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, StandaloneEventsEntry)
+Kind = TypeVar("Kind", Capture, SessionEntry, RequestLogEntry, StandaloneEventsEntry, RecallRecord)
 
 
 async def write_entries(app: App, entries: Sequence[Entry], *, pace: WorkPacer) -> None:
@@ -166,9 +168,10 @@ async def _write_space_entries(app: App, space: SpaceId, entries: Sequence[Entry
             await save_sessions(transaction, space, sessions)
         if requests := [entry.request for entry in _select_kind(entries, RequestLogEntry)]:
             await log_requests(transaction, space, requests)
-        # In order of occurrence: the last event of a session is taken as its present state.
-        events = [entry for entry in entries if isinstance(entry, Capture | StandaloneEventsEntry)]
-        written = await _write_exchanges(app, transaction, space, entries=events) if events else ExchangeWriteResult()
+        # Before the exchanges: outcomes are inferred from what was read.
+        recalls = _select_kind(entries, RecallRecord)
+        recalled = await save_recalls(app.recall.deps, transaction, space, recalls) if recalls else []
+        written = await _write_exchanges(app, transaction, space, entries=entries, recalled=recalled)
         for message in sorted(written.messages & spoken.keys()):
             if await save_claims(app.world.deps, transaction, space, spoken[message]):
                 await app.world.deps.ask_to_learn(transaction, space, str(message))
@@ -176,7 +179,7 @@ async def _write_space_entries(app: App, space: SpaceId, entries: Sequence[Entry
 
 
 async def _write_exchanges(
-    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Capture | StandaloneEventsEntry]
+    app: App, transaction: Transaction, space: SpaceId, *, entries: Sequence[Entry], recalled: Sequence[NewEvent]
 ) -> ExchangeWriteResult:
     captures = _select_kind(entries, Capture)
     # Lock each session while writing, so that its first exchange is first for everybody.
@@ -184,20 +187,19 @@ async def _write_exchanges(
     if held:
         await app.outbox.hold(transaction, sorted(held), space=space)
     written = await write_exchanges(transaction, space, [capture.exchange for capture in captures])
-    events: list[NewEvent] = []
+    events = [*recalled]
     known = set(written.known_sessions)
     left = set(written.exchanges)
+    # In order of occurrence: the last event of a session is taken as its present state.
     for entry in entries:
         if isinstance(entry, StandaloneEventsEntry):
             events += entry.happenings
-            continue
-        exchange = entry.exchange
-        if exchange.id in left:
-            left.discard(exchange.id)
-            events += build_exchange_events(
-                entry, new_messages=written.messages, is_first=exchange.session not in known
-            )
-            known.add(exchange.session)
+        elif isinstance(entry, Capture) and entry.exchange.id in left:
+            left.discard(entry.exchange.id)
+            is_first = entry.exchange.session not in known
+            events += build_exchange_events(entry, new_messages=written.messages, is_first=is_first)
+            known.add(entry.exchange.session)
+    held.update(event.subject for event in recalled)
     await app.outbox.emit_all(transaction, events, space=space, at_once=True, held=held)
     return written
 
@@ -264,15 +266,17 @@ def _select_kind(entries: Sequence[Entry], kind: type[Kind]) -> list[Kind]:
 
 
 async def remove_forgotten_sentences(app: App, entries: Sequence[Entry]) -> list[Entry]:
-    """Remove what was forgotten after it was said; only exchanges contain texts."""
+    """Remove what was forgotten after it was said, and all recalls that may have brought it."""
     oldest: dict[SpaceId, datetime] = {}
     for entry in entries:
-        if isinstance(entry, Capture):
-            oldest[entry.space] = min(oldest.get(entry.space, entry.exchange.at), entry.exchange.at)
+        if isinstance(entry, Capture | RecallRecord):
+            at = entry.exchange.at if isinstance(entry, Capture) else entry.at
+            oldest[entry.space] = min(oldest.get(entry.space, at), at)
     banned = {space for space, at in oldest.items() if await has_bans_since(app.store, space, at)}
     return [
         await _drop_forgotten_words(app, entry) if isinstance(entry, Capture) and entry.space in banned else entry
         for entry in entries
+        if not (isinstance(entry, RecallRecord) and entry.space in banned)
     ]
 
 

@@ -19,6 +19,7 @@ from festinger.proposals.health import reload_proposals_for_agent
 from festinger.proxy.context.edit import LineUpdate, PresentLines
 from festinger.proxy.sessions.session import shorten_session_id
 from festinger.proxy.statements import RequestLearner
+from festinger.retrieval.log import KeepRecord
 from festinger.retrieval.notes import load_current_memories
 from festinger.runtime.app import App
 from festinger.services.block import ContextLine, NoteRef, build_world_line
@@ -58,9 +59,11 @@ class MemoryReader(Protocol):
 
 
 class AppMemoryReader:
-    def __init__(self, app: Callable[[], App | None], *, learner: RequestLearner) -> None:
+    def __init__(self, app: Callable[[], App | None], *, learner: RequestLearner, keep: KeepRecord) -> None:
+        """`keep` takes the records of its recalls."""
         self._app = app
         self._learner = learner
+        self._keep = keep
 
     def may_know(self, space: SpaceId) -> bool:
         app = self._app()
@@ -82,7 +85,9 @@ class AppMemoryReader:
             # Include what was said a moment ago in another chat; the request's deadline bounds the wait.
             await self._learner.settled(scope.space, scope.agent)
         try:
-            return await recall_lines(app, _build_scope(scope), cue, exclude=exclude, by_words=by_words, door=DOOR)
+            return await recall_lines(
+                app, _build_scope(scope), cue, exclude=exclude, by_words=by_words, door=DOOR, keep=self._keep
+            )
         except Unavailable as error:
             return MemoryFetchResult(failed=_report_unavailable(error))
 
