@@ -19,7 +19,7 @@ from benchmarks.recall import BEAM, FEW, answerable
 from benchmarks.result import BenchMetric, GoalOp, Sample, System, SystemKind
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult
 from benchmarks.tally import MetricTally, counted
-from festinger.agent.cycle import LessonDraft, System2Answer
+from festinger.agent.cycle import MistakeCorrection, System2Answer
 from festinger.agent.mind import Agent
 from festinger.errors import BadInput
 from festinger.ids import DEFAULT_AGENT, Origin, Scope, SessionId, SpaceId
@@ -170,7 +170,7 @@ def is_in(talks: Talks, context: str, row: Mapping[str, Any]) -> bool:
 async def _correct(talks: Talks, row: Mapping[str, Any], found: dict[tuple[str, str], list[Any]]) -> None:
     """Let slow thought correct a hedged answer, and ask again with lessons and without them."""
     answer = str(row["answer"])[:LESSON_CHARS].strip()
-    lesson = LessonDraft(trigger=row["text"], error_type="doubt", original_reasoning=HEDGED, correction=answer)
+    lesson = MistakeCorrection(trigger=row["text"], error_type="doubt", original_reasoning=HEDGED, correction=answer)
     talks.slow, thinking = build_scripted_model(
         System2Answer(reasoning="The person said so.", answer=answer, explanation="They said so.", correction=lesson)
     )

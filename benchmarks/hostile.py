@@ -21,7 +21,7 @@ from festinger.client.memory import Memory
 from festinger.client.memory import open as open_memory
 from festinger.ids import Origin
 from festinger.memory.learn.compare import find_suspicions
-from festinger.memory.learn.statement import LearnRequest, clean_input_text
+from festinger.memory.learn.statement import LearnRequest, strip_blocks_and_secrets
 from festinger.memory.model import Status
 
 DEEPSET, BIPIA, NOTINJECT, POISONED = "deepset_prompt_injections", "bipia", "piguard_notinject", "poisonedrag"
@@ -93,7 +93,7 @@ def _rows(bench: Bench, name: str, file: str, needs: Sequence[str]) -> list[dict
 
 def we_flag(text: str) -> bool:
     """Whether a document with this text is quarantined when it is learned."""
-    clean = clean_input_text(text, str)
+    clean = strip_blocks_and_secrets(text, str)
     return bool(find_suspicions(LearnRequest(text=text, origin=Origin.DOCUMENT), clean.text, str))
 
 

@@ -41,7 +41,7 @@ from festinger.consolidation.tensions import TensionAnswer
 from festinger.embedding.profiles import EmbeddingPurpose, ThresholdName
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
 from festinger.llm.model import AnswerSchema, Model, ModelAnswer, PromptMessage, ToolOffer
-from festinger.memory.changes import MemoryRelation, find_linked_ids, find_memories
+from festinger.memory.changes import MemoryRelation, find_linked_ids, load_existing_memories
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import DERIVED, Memory
@@ -335,7 +335,7 @@ async def judge_derived(
         totals["derived"] += 1
         async with app.store.transaction() as transaction:
             ids = await find_linked_ids(transaction, space, memory.id, MemoryRelation.DERIVES_FROM)
-            sources = await find_memories(transaction, space, ids)
+            sources = await load_existing_memories(transaction, space, ids)
         totals["uncited"] += len(sources) < 2
         totals["unsupported"] += (
             find_unsupported(memory.content, [each.content for each in sources.values()]) is not None

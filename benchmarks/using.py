@@ -23,7 +23,7 @@ from benchmarks.result import BenchMetric, GoalOp, Sample, at_least, at_most
 from benchmarks.suite import PRODUCT, Bench, Suite, SuiteResult, silence
 from festinger.ids import DEFAULT_AGENT, MemoryId, Origin, Scope, SessionId, SpaceId, id_maker
 from festinger.jobs.worker import WorkerPool
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.learn.pipeline import learn_many
 from festinger.memory.learn.statement import LearnRequest
 from festinger.outcomes.model import Reporter, ReportSource
@@ -148,7 +148,7 @@ class Using:
     async def drift(self, learnt: Learnt, course: Course) -> list[float]:
         """How far the weights moved of what was shown and got no outcome."""
         async with self._app.store.transaction() as transaction:
-            held = await find_memories(transaction, learnt.space, course.bystanders - course.told)
+            held = await load_existing_memories(transaction, learnt.space, course.bystanders - course.told)
         return [abs(memory.belief.weight.center - FRESH_CENTER) for memory in held.values()]
 
     async def stays_down(self, learnt: Learnt) -> list[bool]:
@@ -172,7 +172,7 @@ class Using:
 
     async def _held(self, space: SpaceId, memories: Sequence[MemoryId]) -> dict[MemoryId, tuple[float, float]]:
         async with self._app.store.transaction() as transaction:
-            found = await find_memories(transaction, space, memories)
+            found = await load_existing_memories(transaction, space, memories)
         return {id_: (each.belief.confidence, each.belief.weight.center) for id_, each in found.items()}
 
     async def _day(self, learnt: Learnt, asked: Rows, *, day: int, course: Course) -> float:

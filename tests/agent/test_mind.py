@@ -13,7 +13,7 @@ from tests.jobs.deps import rows
 from tests.runtime.server import given
 
 import festinger
-from festinger.agent.cycle import SECOND_THOUGHT, ChooseModel, LessonDraft, System2Answer
+from festinger.agent.cycle import SECOND_THOUGHT, ChooseModel, MistakeCorrection, System2Answer
 from festinger.agent.mind import Agent
 from festinger.errors import AlreadyRunning, ProviderDown, StoreDown
 from festinger.ids import AgentId, Scope, SessionId
@@ -258,7 +258,7 @@ async def test_slow_thought_answers_and_its_correction_stands_in_the_next_simila
         reasoning="The notes say nothing.",
         answer="I do not know which port it is.",
         explanation="Nothing is remembered of it.",
-        correction=LessonDraft(
+        correction=MistakeCorrection(
             trigger="asked for the port of the Lisgate server",
             error_type="guess",
             original_reasoning="it is usually 80",

@@ -13,7 +13,7 @@ from tests.runtime.server import opened
 import festinger.agent.tools
 from festinger.agent.goals import list_open
 from festinger.agent.reminders import list_reminders
-from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect, find_loop
+from festinger.agent.tools import MOST_ROUNDS, SAME_AGAIN, AgentTool, ToolEffect, find_repeated_ending
 from festinger.cli.agent_tools import build_agent_tools
 from festinger.errors import BadInput, ProviderRefused
 from festinger.llm.model import MessageRole
@@ -61,7 +61,7 @@ CELLO = "I am sure that you are playing the cello.\n\n"
     ],
 )
 def test_a_text_that_ends_in_the_same_piece_over_and_over_is_a_loop(text: str, period: int):
-    assert find_loop(text) == period
+    assert find_repeated_ending(text) == period
 
 
 async def test_a_reply_that_repeats_itself_is_stopped_and_kept_once(database_url: str, tmp_path: Path):

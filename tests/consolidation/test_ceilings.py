@@ -9,10 +9,10 @@ from festinger.consolidation.ceilings import (
     MOST_MOVED,
     Ceiling,
     PlannedWeightChange,
+    apply_safety_ceilings,
     check,
     clip_weight_change,
     find_shadow_ceilings,
-    limit_weight_change,
 )
 from festinger.memory.confidence import HIGHEST_CENTER, Weight, reinforce_weight
 
@@ -66,7 +66,7 @@ def test_the_breaker_logs_until_the_third_night_with_promotions_unless_settings_
 
 @pytest.mark.requirement("C-71")
 def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
-    allowed, [event] = limit_weight_change(action(0.50, 0.65))
+    allowed, [event] = apply_safety_ceilings(action(0.50, 0.65))
 
     assert allowed.center == pytest.approx(0.60)
     assert (event.ceiling, event.enforced) == (Ceiling.RATE_LIMIT, True)
@@ -77,7 +77,7 @@ def test_a_change_beyond_the_rate_is_cut_to_it_and_logged():
 def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
     wanted = action(0.50, 0.65, causes=1)
 
-    allowed, events = limit_weight_change(wanted, SHADOW)
+    allowed, events = apply_safety_ceilings(wanted, SHADOW)
 
     assert allowed == wanted.after
     assert {(event.ceiling, event.enforced) for event in events} == {
@@ -90,7 +90,7 @@ def test_in_shadow_a_change_is_made_and_logged_as_not_enforced():
 def test_a_refused_change_leaves_the_weight():
     wanted = action(causes=1, confidence=0.6)
 
-    allowed, [event] = limit_weight_change(wanted)
+    allowed, [event] = apply_safety_ceilings(wanted)
 
     assert allowed == wanted.before
     assert event.ceiling is Ceiling.TWO_GATES

@@ -10,7 +10,7 @@ from festinger.consolidation.resolution import (
     begin_run,
     find_resolution_run,
     last_resolution_run,
-    run_resolution,
+    run_conflict_resolution,
 )
 from festinger.errors import AlreadyRunning, NoSuchRun, ProviderDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
@@ -29,7 +29,7 @@ async def run(bench: Bench, model: Model | None = None, *, dry_run: bool = False
     async def model_for(_space: SpaceId) -> Model | None:
         return model
 
-    tally = await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=model_for)
+    tally = await run_conflict_resolution(bench.deps, MAIN_SPACE, begun, model_for=model_for)
     assert tally is not None
     return tally
 
@@ -216,7 +216,7 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     async def nobody(_space: SpaceId) -> None:
         return None
 
-    await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody)
+    await run_conflict_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody)
 
     assert refused.value.details["run_id"] == str(begun)
     assert (waiting.state, waiting.pending) == ("waiting", 1)
@@ -224,7 +224,7 @@ async def test_one_run_at_a_time_and_each_is_kept(store: Store):
     assert last is not None
     assert (last.id, last.state, last.waiting) == (begun, "done", 1)
     assert [event["payload"]["run_id"] for event in await events(store, "resolution_finished")] == [str(begun)]
-    assert await run_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody) is None
+    assert await run_conflict_resolution(bench.deps, MAIN_SPACE, begun, model_for=nobody) is None
     with pytest.raises(NoSuchRun):
         await find_resolution_run(bench.deps, MAIN_SPACE, bench.deps.new_id())
 

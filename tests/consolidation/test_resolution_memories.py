@@ -10,7 +10,7 @@ from festinger.consolidation.resolution import (
     decide_by_judgement,
     find_resolution_run,
     judge_memories,
-    run_resolution,
+    run_conflict_resolution,
 )
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement
@@ -34,7 +34,7 @@ async def run(mind: Mind) -> ResolutionRun:
 
     async with mind.store.transaction() as transaction:
         made = await begin_run(mind.world, transaction, MAIN_SPACE)
-    await run_resolution(mind.world, MAIN_SPACE, made, model_for=no_model, judge_memories=of_memories)
+    await run_conflict_resolution(mind.world, MAIN_SPACE, made, model_for=no_model, judge_memories=of_memories)
     return await find_resolution_run(mind.world, MAIN_SPACE, made)
 
 

@@ -17,9 +17,9 @@ from festinger.judge.pair_reader import (
     NAME,
     NEAR_ENOUGH,
     PairReader,
+    demote_weaker_updates,
     does_reading_count,
     judgement_from_scores,
-    keep_surest_news,
     pair_text,
     select_pair_indexes,
 )
@@ -167,7 +167,7 @@ def test_a_statement_is_news_about_one_note():
         for sure in (0.9, 0.95, 0.88)
     )
 
-    found = keep_surest_news([less, more, alone], [one, two, other])
+    found = demote_weaker_updates([less, more, alone], [one, two, other])
 
     assert (found[0].relation, found[0].current) == (Relation.UNRELATED, CurrentSide.BOTH)
     assert found[1:] == [more, alone]

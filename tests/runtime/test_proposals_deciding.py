@@ -14,7 +14,7 @@ from festinger.memory.censors.check import run_censors
 from festinger.memory.censors.edit import CensorRequest, add_censor, escalate, list_triggers, load_page_of_censors
 from festinger.memory.censors.escalation import mark_false_positive
 from festinger.memory.episodes.store import open_episode
-from festinger.proposals.inbox import list_pending_groups, total_pending
+from festinger.proposals.inbox import count_everything_waiting, list_pending_groups
 from festinger.proposals.model import ProposalType, ReviewChannel, VerdictInput, VerdictKind
 from festinger.proposals.promotion import promote
 from festinger.proposals.verdicts.decide import decide, record_verdict
@@ -45,7 +45,7 @@ async def test_what_waits_in_other_rooms_is_listed_with_its_reason_and_takes_no_
         assert (items["quarantined memories"].id, items["quarantined memories"].why) == (str(locked), "instruction")
         assert items["tasks"].title == task.proposal.what
         assert {each.kind: each.count for each in first} == counts
-        assert total_pending(2, waiting) == 6
+        assert count_everything_waiting(2, waiting) == 6
         assert (await promote(at.app.inbox.deps, MAIN_SPACE, dry_run=True)).paused_because is None
 
 

@@ -12,8 +12,8 @@ from festinger.world.edge_statements import corroborate_edge, is_independent_evi
 from festinger.world.model import ADMITTED, EdgeSource, NoteOutcome, UrdEdge
 from festinger.world.replay import (
     EdgeCreation,
-    EdgeOutcome,
     QuarantineVote,
+    RecordedEdgeOutcome,
     StatementWithCause,
     find_admitting_vote,
     keep_untraced_movement,
@@ -93,7 +93,7 @@ def _fields(voice: StatementWithCause) -> dict[str, Any]:
 
 def test_inferred_outcomes_move_an_edge_by_their_span_at_most_until_somebody_speaks():
     inferred = [
-        EdgeOutcome(at=hour(n), outcome=NoteOutcome.CONTRADICTED, is_explicit=False, moved=-0.1, weight=0.25)
+        RecordedEdgeOutcome(at=hour(n), outcome=NoteOutcome.CONTRADICTED, is_explicit=False, moved=-0.1, weight=0.25)
         for n in range(1, 9)
     ]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.world.test_two_spaces import assert_whole
 from tests.world.worldly import Bench, kept, queue, table
 
-from festinger.consolidation.resolution import begin_run, run_resolution
+from festinger.consolidation.resolution import begin_run, run_conflict_resolution
 from festinger.errors import StoreDown
 from festinger.ids import MAIN_SPACE, Origin, SpaceId
 from festinger.store.pool import Store
@@ -25,7 +25,7 @@ async def nobody(_space: SpaceId) -> None:
 async def night(bench: Bench) -> None:
     async with bench.store.transaction() as transaction:
         run = await begin_run(bench.deps, transaction, MAIN_SPACE)
-    await run_resolution(bench.deps, MAIN_SPACE, run, model_for=nobody)
+    await run_conflict_resolution(bench.deps, MAIN_SPACE, run, model_for=nobody)
     await prune_world_data(bench.deps, MAIN_SPACE)
 
 

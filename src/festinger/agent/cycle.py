@@ -67,7 +67,7 @@ class AgentDeps:
     """Those of the memory, which the model may call beside its own; none where it may call nothing."""
 
 
-class LessonDraft(BaseModel):
+class MistakeCorrection(BaseModel):
     trigger: str
     error_type: str
     original_reasoning: str
@@ -78,7 +78,7 @@ class LessonDraft(BaseModel):
 class System2Answer(AnswerSchema):
     answer: str = Field(description="The answer, as the person should read it.")
     explanation: str = Field(description="One sentence on why it is right.")
-    correction: LessonDraft | None = None
+    correction: MistakeCorrection | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -220,7 +220,7 @@ def is_empty_thought(text: str) -> bool:
     return not text or text.strip(" .!*`").upper() == NOTHING
 
 
-async def load_idle_history(deps: MemoryDeps, scope: Scope) -> IdleHistory:
+async def load_idle_timing(deps: MemoryDeps, scope: Scope) -> IdleHistory:
     row = await deps.store.one(
         Q["idle_history"], space=scope.space, agent=scope.agent, thoughts=f"{SESSIONS}%", since=deps.clock() - HOUR
     )

@@ -17,7 +17,7 @@ from festinger.ids import Origin, Scope
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import TurnRole
 from festinger.memory.episodes.store import TurnInput, append_turn, append_turn_in_transaction
-from festinger.memory.learn.statement import clean_input_text
+from festinger.memory.learn.statement import strip_blocks_and_secrets
 from festinger.records import row_mapper
 from festinger.store.queries import load_queries
 from festinger.text.words import split_into_sentences
@@ -85,7 +85,9 @@ async def add_reminder(deps: MemoryDeps, scope: Scope, text: str, *, when: str =
     """Keep a reminder; `when` it is due stands in the text unless it is given. Raises `BadInput`."""
     now = deps.clock()
     due, rest = await asyncio.to_thread(parse_reminder, when or text, now=now)
-    what = clean_input_text(text if when else rest, deps.without_blocks, redact=deps.terms(scope.space).redact).text
+    what = strip_blocks_and_secrets(
+        text if when else rest, deps.without_blocks, redact=deps.terms(scope.space).redact
+    ).text
     if not 0 < len(what) <= LONGEST_REMINDER:
         raise BadInput(f"A reminder has 1 to {LONGEST_REMINDER} characters.", hint="Say of what, in a few words.")
     kept: dict[str, Any] = {

@@ -94,7 +94,7 @@ async def _read_reply(chunks: AsyncIterator[ReplyChunk], on_text: OnText) -> tup
     async for chunk in chunks:
         text, calls = text + chunk.text, calls + chunk.calls
         on_text(chunk.text)
-        if period := find_loop(text):
+        if period := find_repeated_ending(text):
             on_text(" …")
             if isinstance(chunks, AsyncGenerator):
                 await chunks.aclose()
@@ -103,7 +103,7 @@ async def _read_reply(chunks: AsyncIterator[ReplyChunk], on_text: OnText) -> tup
     return text, calls
 
 
-def find_loop(text: str) -> int:
+def find_repeated_ending(text: str) -> int:
     """The length of what a text says over and over at its end; 0 if it does not."""
     before = text.rfind(text[-LOOP_TAIL:], 0, -1) if len(text) >= LOOP_CHARS else -1
     if before < 0:

@@ -24,7 +24,7 @@ from festinger.errors import BadInput
 from festinger.events.catalogue import DeliveredEvent, Event
 from festinger.events.outbox import FeedGap
 from festinger.ids import NO_SESSION, AgentId, EventId, MemoryId, Origin, Scope, SessionId, SpaceId, read_id
-from festinger.memory.changes import find_memories, resolve_memory_id
+from festinger.memory.changes import load_existing_memories, resolve_memory_id
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import (
     MemoryEditResult,
@@ -420,7 +420,7 @@ class Memory(EpisodeMixin, ProposalMixin):
         content = ""
         if event.name == LEARNED:
             async with self._app.store.transaction() as transaction:
-                found = await find_memories(transaction, event.space, [UUID(event.payload["memory"])])
+                found = await load_existing_memories(transaction, event.space, [UUID(event.payload["memory"])])
             content = next((each.content for each in found.values() if each.agent_id in (None, self.agent)), "")
         return DeliveredEvent(**{each.name: getattr(event, each.name) for each in fields(event)}, content=content)
 

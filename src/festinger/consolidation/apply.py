@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from uuid import UUID
 
-from festinger.consolidation.ceilings import GOAL_LIKE, PlannedWeightChange, find_band, limit_weight_change
+from festinger.consolidation.ceilings import GOAL_LIKE, PlannedWeightChange, apply_safety_ceilings, find_band
 from festinger.consolidation.context import NightContext
 from festinger.consolidation.night import (
     NightDeps,
@@ -188,7 +188,7 @@ async def _change_weight(
         goals=tuple(raised["goals"]),
         nights=raised["nights"],
     )
-    allowed, events = limit_weight_change(action, context.shadow)
+    allowed, events = apply_safety_ceilings(action, context.shadow)
     for event in events:
         stopped = {"space": context.space, "night": context.night.id, "memory": held.id, **asdict(event)}
         new, at = context.deps.memory.new_uuid(), context.deps.memory.clock()

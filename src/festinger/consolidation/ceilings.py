@@ -97,7 +97,9 @@ class SafetyEvent:
     reason: str
 
 
-def limit_weight_change(action: PlannedWeightChange, shadow: Collection[str] = ()) -> tuple[Weight, list[SafetyEvent]]:
+def apply_safety_ceilings(
+    action: PlannedWeightChange, shadow: Collection[str] = ()
+) -> tuple[Weight, list[SafetyEvent]]:
     """Return the weight that the ceilings allow, and what they stopped; those in `shadow` stop nothing."""
     allowed, events = action.after, []
     for ceiling in Ceiling:

@@ -20,7 +20,7 @@ from uuid import UUID
 from festinger.errors import AlreadyRunning, NotFound
 from festinger.ids import MemoryId, SpaceId
 from festinger.llm.model import Model
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.confidence import Weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.model import Kind, Memory
@@ -238,7 +238,7 @@ async def load_night_report(deps: NightDeps, space: SpaceId, night: UUID) -> Nig
     async with deps.store.transaction() as transaction:
         items = await list_night_items(transaction, space, night)
         planned = {UUID(each["memory"]) for each in found.preview if each["memory"]}
-        memories = await find_memories(transaction, space, {each.memory for each in items} | planned)
+        memories = await load_existing_memories(transaction, space, {each.memory for each in items} | planned)
         rows = await transaction.all(Q["changes_by_id"], space=space, ids=[each.change for each in items])
         safety = await transaction.all(Q["safety_events_of"], space=space, night=night)
     changes = {row["id"]: row for row in rows}

@@ -37,7 +37,7 @@ from festinger.embedding.profiles import EmbedderProfile, ThresholdName
 from festinger.ids import MemoryId
 from festinger.llm.model import AnswerSchema
 from festinger.llm.prompts import load_prompt
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.model import DERIVED, Kind, Memory, SourceTag, Status, memory_from_row
 from festinger.retrieval.query import RecallQuery
 from festinger.retrieval.recall import recall
@@ -164,7 +164,7 @@ async def recall_sources(context: NightContext, cue: str, **more: Any) -> list[M
 async def _load_sources(context: NightContext, ids: Sequence[UUID]) -> list[Memory]:
     """Load the memories that may be sources, in this order."""
     async with context.deps.store.transaction() as transaction:
-        found = await find_memories(transaction, context.space, ids)
+        found = await load_existing_memories(transaction, context.space, ids)
     memories = [found[MemoryId(each)] for each in ids if each in found]
     return [
         each

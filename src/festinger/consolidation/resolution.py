@@ -33,7 +33,7 @@ from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.judge.model import Judgement, Relation
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
 from festinger.llm.prompts import load_prompt
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory
@@ -224,7 +224,7 @@ async def judge_memories(deps: MemoryDeps, space: SpaceId, conflict: Conflict, r
     assert conflict.old_memory is not None, "a conflict of memories names both"
     assert conflict.new_memory is not None, "a conflict of memories names both"
     async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, space, [conflict.old_memory, conflict.new_memory])
+        found = await load_existing_memories(transaction, space, [conflict.old_memory, conflict.new_memory])
     old, new = found.get(MemoryId(conflict.old_memory)), found.get(MemoryId(conflict.new_memory))
     if old is None or new is None:
         return ArbitrationOutcome(verdict=None, reason="one of the two is gone")
@@ -320,7 +320,7 @@ async def last_resolution_run(deps: WorldDeps, space: SpaceId) -> ResolutionRun 
     return ResolutionRun(**row) if row else None
 
 
-async def run_resolution(
+async def run_conflict_resolution(
     deps: WorldDeps, space: SpaceId, run: UUID, *, model_for: ModelFor, judge_memories: JudgeMemories | None = None
 ) -> ResolutionReport | None:
     """Execute a run; None if it is already done. Without `judge_memories`, conflicts of memories wait."""

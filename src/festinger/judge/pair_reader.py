@@ -91,7 +91,7 @@ class PairReader:
     async def judge_all(self, pairs: Sequence[StatementPair], compared: Sequence[ReadingComparison]) -> list[Judgement]:
         logits = await self._scorer.scores([pair_text(pair.old.text, pair.new.text) for pair in pairs])
         read = [judgement_from_scores(row, pair, seen) for row, pair, seen in zip(logits, pairs, compared, strict=True)]
-        return keep_surest_news(read, pairs)
+        return demote_weaker_updates(read, pairs)
 
 
 def select_pair_indexes(pairs: Sequence[StatementPair]) -> list[int]:
@@ -162,7 +162,7 @@ def does_reading_count(read: Judgement, pair: StatementPair, *, by_rules: Judgem
     return is_news or is_denial or all(map(_is_short_statement, (pair.old.text, pair.new.text)))
 
 
-def keep_surest_news(read: Sequence[Judgement], pairs: Sequence[StatementPair]) -> list[Judgement]:
+def demote_weaker_updates(read: Sequence[Judgement], pairs: Sequence[StatementPair]) -> list[Judgement]:
     """Let each statement be news about one note: about the others it can stand beside them."""
     surest: dict[UUID, float] = {}
     for said, pair in zip(read, pairs, strict=True):

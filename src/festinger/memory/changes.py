@@ -192,10 +192,12 @@ async def find_memory(transaction: Transaction, space: SpaceId, memory: UUID) ->
     return memory_from_row(row)
 
 
-async def find_memories(transaction: Transaction, space: SpaceId, memories: Iterable[UUID]) -> dict[MemoryId, Memory]:
+async def load_existing_memories(
+    transaction: Transaction, space: SpaceId, memories: Iterable[UUID]
+) -> dict[MemoryId, Memory]:
     """Load those of the given memories that exist."""
     wanted = list(memories)
-    rows = await transaction.all(Q["find_memories"], space=space, memories=wanted) if wanted else []
+    rows = await transaction.all(Q["load_existing_memories"], space=space, memories=wanted) if wanted else []
     return {row["id"]: memory_from_row(row) for row in rows}
 
 

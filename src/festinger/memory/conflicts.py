@@ -31,7 +31,7 @@ from festinger.memory.changes import (
     add_links,
     adjust_belief,
     diff_state,
-    find_memories,
+    load_existing_memories,
     lock_memories,
     lock_memory,
     lock_owners,
@@ -114,7 +114,7 @@ async def undo_verdict(
 
 async def _lock_owners(transaction: Transaction, space: SpaceId, conflict: Conflict) -> None:
     """Wait for concurrent writers before locking the pair: the split texts are stored as new memories."""
-    found = await find_memories(transaction, space, filter(None, [conflict.old_memory, conflict.new_memory]))
+    found = await load_existing_memories(transaction, space, filter(None, [conflict.old_memory, conflict.new_memory]))
     await lock_owners(transaction, space, [memory.agent_id for memory in found.values()])
 
 
@@ -311,7 +311,7 @@ async def apply_pair_answer(
 async def _record_answer(
     deps: MemoryDeps, transaction: Transaction, space: SpaceId, asked: JudgementRecord, judgement: Judgement, *, by: str
 ) -> PairAnswerResult:
-    found = await find_memories(transaction, space, [asked.old_ref, asked.new_ref])
+    found = await load_existing_memories(transaction, space, [asked.old_ref, asked.new_ref])
     old, new = found.get(MemoryId(asked.old_ref)), found.get(MemoryId(asked.new_ref))
     if old is None or new is None or new.status is not Status.ACTIVE or not old.is_live:
         raise Stale(

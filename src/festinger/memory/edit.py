@@ -35,8 +35,8 @@ from festinger.memory.learn.statement import (
     LearnRequest,
     Statement,
     build_statement,
-    clean_input_text,
     normalize_learn_request,
+    strip_blocks_and_secrets,
 )
 from festinger.memory.learn.supersede import check_no_cycle, merge_into, order_survivor_first, supersede_all
 from festinger.memory.learn.write import write_statement
@@ -75,7 +75,7 @@ async def edit(
         request = normalize_learn_request(
             LearnRequest(text=content, subject=old.subject, kind=old.kind, origin=old.origin), redact=redact
         )
-        clean = clean_input_text(request.text, deps.without_blocks, redact=redact)
+        clean = strip_blocks_and_secrets(request.text, deps.without_blocks, redact=redact)
         if not clean.text:
             raise BadInput("There is nothing left of these words to keep.")
         statement = build_statement(request, clean, owner=old.agent_id, trust=old.trust, at=deps.clock())

@@ -32,8 +32,8 @@ from festinger.memory.changes import (
     MemoryChangeOp,
     MemoryRelation,
     find_linked_ids,
-    find_memories,
     find_memory,
+    load_existing_memories,
     lock_memories,
     lock_owners,
     update_state,
@@ -204,7 +204,7 @@ async def judge_pending_pairs(
     """Judge the pending pairs of a memory and apply the result; None if nothing is pending."""
     async with deps.store.transaction() as transaction:
         waiting = await deps.panel.waiting(transaction, space, MemoryId(memory))
-        found = await find_memories(transaction, space, [memory, *(each.old_ref for each in waiting)])
+        found = await load_existing_memories(transaction, space, [memory, *(each.old_ref for each in waiting)])
     new = found.get(MemoryId(memory))
     if new is None or not new.pending:
         return None
@@ -228,7 +228,7 @@ def _list_older_ids(waiting: Sequence[WaitingPair], new: Memory) -> list[MemoryI
 async def load_waiting_pair(deps: MemoryDeps, space: SpaceId, waiting: WaitingPair) -> StatementPair | None:
     """Load a waiting pair with its current memories; None if one of them no longer counts."""
     async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, space, [waiting.old_ref, waiting.new_ref])
+        found = await load_existing_memories(transaction, space, [waiting.old_ref, waiting.new_ref])
     old, new = found.get(MemoryId(waiting.old_ref)), found.get(MemoryId(waiting.new_ref))
     if old is None or new is None or new.status is not Status.ACTIVE or not old.is_live:
         return None
@@ -240,7 +240,7 @@ async def apply_pair_judgement(
 ) -> DecisionResult | None:
     """Apply the final judgement of a pair that waited."""
     async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, space, [pair.old_ref, pair.new_ref])
+        found = await load_existing_memories(transaction, space, [pair.old_ref, pair.new_ref])
     old, new = found.get(MemoryId(pair.old_ref)), found.get(MemoryId(pair.new_ref))
     if old is None or new is None:
         return None
@@ -279,7 +279,7 @@ async def _settle_overdue(deps: MemoryDeps, space: SpaceId, memory_id: MemoryId)
         overdue = {each.old_ref: each.current for each in waiting if days and time_of_id(each.id) <= before}
         if waiting and not overdue:
             return False
-        olds = await find_memories(transaction, space, overdue)
+        olds = await load_existing_memories(transaction, space, overdue)
         for gone in (each for each in overdue if each not in olds):
             await deps.panel.drop(transaction, space, gone)
         settled = Judgement(
@@ -376,7 +376,7 @@ async def recheck_memory(
 ) -> DecisionResult | None:
     """Compare a memory with all others and apply the result; None if it is not active."""
     async with deps.store.transaction() as transaction:
-        found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
+        found = (await load_existing_memories(transaction, space, [memory])).get(MemoryId(memory))
     if found is None or found.status is not Status.ACTIVE:
         return None
     [vectors] = await embed_texts(deps, [build_embedding_input(found)])

@@ -243,7 +243,7 @@ limit %(limit)s;
 -- One memory.
 select m.* from memory m where m.space_id = %(space)s and m.id = %(id)s;
 
--- name: find_memories
+-- name: load_existing_memories
 -- Some memories.
 select m.* from memory m where m.space_id = %(space)s and m.id = any(%(memories)s) order by m.id;
 

@@ -24,8 +24,8 @@ from festinger.memory.changes import (
     MemoryRelation,
     changes_of,
     find_ancestors,
-    find_memories,
     find_memory,
+    load_existing_memories,
 )
 from festinger.memory.confidence import LOST_A_DAY, LOST_WHEN_STALE, STALE_AFTER_DAYS, STALE_BELOW_READS, Weight
 from festinger.memory.deps import MemoryDeps
@@ -454,7 +454,7 @@ async def explain_belief(deps: MemoryDeps, scope: Scope, memory: UUID) -> Why:
         line = await find_ancestors(transaction, scope.space, [memory], depth=DEPTH)
         ids = {each["from_id"] for each in links} | {each["to_id"] for each in links}
         ids |= {each.id for each in line} | ({found.superseded_by} if found.superseded_by else set())
-        near = await find_memories(transaction, scope.space, ids)
+        near = await load_existing_memories(transaction, scope.space, ids)
         sightings = await list_sightings(transaction, scope.space, found.id)
         changes = await changes_of(transaction, scope.space, [memory])
     return Why(

@@ -23,8 +23,8 @@ from festinger.memory.changes import (
     MemoryRelation,
     changes_of,
     find_change,
-    find_memories,
     has_same_columns,
+    load_existing_memories,
     lock_change,
     lock_existing_memories,
     lock_memories,
@@ -80,7 +80,7 @@ async def undo_in_transaction(
         await _UNDOERS[found.op](deps, transaction, found, present, by)
     await transaction.run(Q["mark_undone"], space=space, id=change, at=deps.clock(), by=by)
     MEMORY_UNDONE.inc()
-    now = await find_memories(transaction, space, found.memory_ids)
+    now = await load_existing_memories(transaction, space, found.memory_ids)
     return UndoResult(change=await find_change(transaction, space, change), memories=tuple(now.values()))
 
 
@@ -90,7 +90,7 @@ async def _lock_change_targets(
     """Lock a change and its memories, after the world if the change is a repair."""
     asked = await find_change(transaction, space, change)
     if asked.undone_at is not None:
-        return asked, await find_memories(transaction, space, asked.memory_ids)
+        return asked, await load_existing_memories(transaction, space, asked.memory_ids)
     if asked.after.get("forgotten"):
         raise UndoBlocked("A memory that this was about is forgotten.", changes=[])
     if asked.op is MemoryChangeOp.REPAIR:
@@ -145,7 +145,7 @@ async def _undo_release(
     """Restore the former state; pairs that were settled by time wait anew."""
     await _undo_state(deps, transaction, change, present, by)
     for memory in present.values():
-        olds = await find_memories(transaction, memory.space_id, map(UUID, change.after.get("settled", [])))
+        olds = await load_existing_memories(transaction, memory.space_id, map(UUID, change.after.get("settled", [])))
         unsure = unsure_judgement(TIME, f"Undone by {by}.")
         pairs = [PairJudgement(pair=build_memory_pair(old, memory), judgement=unsure) for old in olds.values()]
         await deps.panel.keep(transaction, memory.space_id, pairs)
@@ -159,7 +159,7 @@ async def _undo_supersede(
     await _undo_state(deps, transaction, change, present, by)
     space = next(iter(present.values())).space_id
     await mark_links_undone(transaction, space, new, MemoryRelation.SUPERSEDES, to=olds, at=deps.clock())
-    everybody = await find_memories(transaction, space, [new, *olds])
+    everybody = await load_existing_memories(transaction, space, [new, *olds])
     was_learned = change.cause is not None or change.by == SPEAKER
     if was_learned and everybody[new].status is Status.ACTIVE:
         await update_state(transaction, everybody[new], at=deps.clock(), status=Status.ARCHIVED, pending=False)

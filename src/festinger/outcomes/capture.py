@@ -15,7 +15,7 @@ from uuid import UUID
 from festinger.events.catalogue import Event, NewEvent
 from festinger.events.outbox import event_history
 from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId, TraceId
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.model import Memory
 from festinger.observability.metrics import OUTCOMES_UNREADABLE
 from festinger.outcomes.corrections import CORRECT
@@ -124,7 +124,7 @@ async def _infer_and_report_turn(
         return
     ids = [note for notes in shown.values() for note in notes]
     memories = [found for note in ids if (found := parse_memory_id(note)) is not None]
-    known = await find_memories(transaction, reporter.scope.space, memories)
+    known = await load_existing_memories(transaction, reporter.scope.space, memories)
     if not next_message:
         await _record_injected(deps, transaction, reporter, shown, known, turn)
     read = infer_turn_outcomes(_build_turn(turn, ids, known, messages, next_message=next_message))
@@ -296,7 +296,7 @@ async def observe_reply(deps: OutcomeDeps, reporter: Reporter, recall: UUID, rep
     """Infer outcomes of what a recall surfaced from a reply, and report them. Raises `NotFound`."""
     async with deps.store.transaction() as transaction:
         shown = await require_surfacings_of_recall(transaction, reporter.scope.space, recall)
-        known = await find_memories(transaction, reporter.scope.space, [each.memory_id for each in shown])
+        known = await load_existing_memories(transaction, reporter.scope.space, [each.memory_id for each in shown])
     notes = [build_note(str(each.memory_id), known) for each in shown]
     read = infer_turn_outcomes(
         TurnInferenceInput(

@@ -18,7 +18,7 @@ from festinger.ids import AgentId, MemoryId, Origin, Scope, SessionId, SpaceId
 from festinger.judge.model import PERSON, CurrentSide, Judgement, PairJudgement, Relation
 from festinger.judge.rules.attributes import WORD, value_key
 from festinger.judge.rules.parse import parse_statement
-from festinger.memory.changes import find_memories, lock_owners
+from festinger.memory.changes import load_existing_memories, lock_owners
 from festinger.memory.late_judgements import apply_judgements_in_transaction, build_comparison, build_memory_pair
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.result import Learned
@@ -105,7 +105,7 @@ async def learn_correction(deps: OutcomeDeps, space: SpaceId, memory: UUID, *, s
     if row is None:
         return None
     async with deps.store.transaction() as transaction:
-        note = (await find_memories(transaction, space, [memory])).get(row["memory_id"])
+        note = (await load_existing_memories(transaction, space, [memory])).get(row["memory_id"])
     if note is None or not note.is_live:
         return None
     request = LearnRequest(
@@ -140,7 +140,7 @@ def superseded_pairs(report: OutcomeReport) -> dict[MemoryId, MemoryId]:
 
 async def lock_successor_owners(transaction: Transaction, reporter: Reporter, report: OutcomeReport) -> None:
     """Lock the owners of the successors before any row: superseding takes the same locks."""
-    new = await find_memories(transaction, reporter.scope.space, set(superseded_pairs(report).values()))
+    new = await load_existing_memories(transaction, reporter.scope.space, set(superseded_pairs(report).values()))
     await lock_owners(transaction, reporter.scope.space, [memory.agent_id for memory in new.values()])
 
 
@@ -150,7 +150,7 @@ async def supersede_contradicted(context: ReportContext, *, held: Mapping[Memory
     for old, new in sorted(superseded_pairs(context.report).items()):
         if old not in held:
             continue
-        found = await find_memories(transaction, reporter.scope.space, [UUID(int=old.int), UUID(int=new.int)])
+        found = await load_existing_memories(transaction, reporter.scope.space, [UUID(int=old.int), UUID(int=new.int)])
         newer = found.get(new)
         if newer is None or newer.agent_id not in (None, reporter.scope.agent) or old not in found:
             continue

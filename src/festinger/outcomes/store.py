@@ -18,7 +18,7 @@ import structlog
 
 from festinger.errors import BadInput
 from festinger.ids import MemoryId, Scope, SpaceId
-from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, lock_memory
+from festinger.memory.changes import BeliefUpdate, adjust_belief, load_existing_memories, lock_memory
 from festinger.memory.confidence import apply_signal
 from festinger.memory.model import Memory
 from festinger.outcomes.effects import (
@@ -202,7 +202,7 @@ async def top_by_strength(deps: OutcomeDeps, scope: Scope, n: int) -> list[Ranke
             modulation=terms.decay_confidence_modulation_strength,
             limit=n,
         )
-        found = await find_memories(transaction, scope.space, [row["id"] for row in rows])
+        found = await load_existing_memories(transaction, scope.space, [row["id"] for row in rows])
         states = await load_outcome_states(transaction, scope.space, found, terms=terms)
     now = deps.clock()
     ranked = [

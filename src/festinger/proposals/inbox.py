@@ -246,7 +246,7 @@ async def list_pending_groups(sources: Sources, space: SpaceId, *, limit: int = 
     return [each for each in found if each.count]
 
 
-def total_pending(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
+def count_everything_waiting(open_proposals: int, elsewhere: Sequence[PendingGroup]) -> int:
     """The total number that every page shows."""
     return open_proposals + sum(each.count for each in elsewhere)
 

@@ -216,7 +216,7 @@ KNOBS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionRate:
+class GatePassRate:
     promoted: int
     considered: int
     window_days: int
@@ -246,11 +246,11 @@ def interpret_rate(promoted: int, considered: int, settings: ProposalsSettings) 
     return TIGHT if share < settings.rate_low else HEALTHY
 
 
-async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> PromotionRate:
+async def load_promotion_rate(deps: ProposalDeps, space: SpaceId) -> GatePassRate:
     terms = deps.terms(space)
     since = deps.clock() - timedelta(days=terms.rate_window_days)
     row = await deps.store.one(Q["rate"], space=space, since=since)
-    return PromotionRate(
+    return GatePassRate(
         promoted=row["promoted"],
         considered=row["considered"],
         window_days=terms.rate_window_days,

@@ -37,7 +37,7 @@ from festinger.proxy.headers import (
 )
 from festinger.proxy.request import Body, RequestContext, Send
 from festinger.proxy.routes import ApiProtocol, RouteTreatment
-from festinger.proxy.transport.body import WHOLE_BYTES, ClientDisconnectedError, Receive, read_body
+from festinger.proxy.transport.body import WHOLE_BYTES, ClientDisconnectedError, Receive, read_or_stream_body
 from festinger.proxy.transport.server import EXTENSION
 from festinger.proxy.transport.streams import StreamCut, open_tap
 from festinger.proxy.transport.upstream import (
@@ -178,7 +178,7 @@ class Proxy:
         limit = proxy.body_max_bytes if ctx.route.limited else None
         is_read = self._process is not None and ctx.route.treatment in READ
         whole = proxy.edit_max_bytes if is_read else WHOLE_BYTES
-        ctx.received = ctx.body = await read_body(
+        ctx.received = ctx.body = await read_or_stream_body(
             ctx.receive, ctx.headers, limit=limit, complete=ctx.connection.resume_reading_after_body, whole=whole
         )
         await self._run_pipeline(ctx)

@@ -24,7 +24,7 @@ from festinger.llm.model import ModelPurpose
 from festinger.memory.censors.censor import CensorAction, is_mostly_wrong
 from festinger.memory.censors.edit import lock_censor
 from festinger.memory.censors.escalation import AUTO, is_warning_trigger
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.episodes.lessons import link_decision_to_episode
 from festinger.memory.erasure.repair import SourceWithdrawalResult
 from festinger.memory.erasure.selector import ErasureSelector
@@ -132,7 +132,7 @@ async def find_related_memories(transaction: Transaction, space: SpaceId, propos
     """Return the memories and conflicts that a payload names, as they are."""
     payload = proposal.payload
     named = [*payload.get("ids", ()), *payload.get("memory_ids", ()), payload.get("memory_id")]
-    found = await find_memories(transaction, space, _ids(named))
+    found = await load_existing_memories(transaction, space, _ids(named))
     memories = [
         {"id": str(id_), "content": memory.content, "status": memory.status.value} for id_, memory in found.items()
     ]

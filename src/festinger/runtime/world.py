@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from festinger.consolidation.resolution import begin_run, judge_memories, run_resolution
+from festinger.consolidation.resolution import begin_run, judge_memories, run_conflict_resolution
 from festinger.errors import AlreadyRunning
 from festinger.ids import MemoryId, SpaceId
 from festinger.jobs.model import JobPriority, JobRun, Queue
@@ -162,7 +162,9 @@ def register_world_jobs(app: "App", room: WorldService) -> None:
             return await app.model(ModelPurpose.RESOLVE, ModelCaller(space=within, job=run.job))
 
         judge = partial(judge_memories, app.memory.deps)
-        await run_resolution(room.deps, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=judge)
+        await run_conflict_resolution(
+            room.deps, SpaceId(space), UUID(run_id), model_for=model_for, judge_memories=judge
+        )
 
     async def tend_world(run: JobRun) -> None:
         for number, space in enumerate(app.directory.ids()):

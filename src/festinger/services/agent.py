@@ -24,7 +24,7 @@ from festinger.llm.local import find_local_model
 from festinger.llm.model import Model, ModelPurpose
 from festinger.memory.censors.censor import CensorTextKind
 from festinger.memory.censors.check import run_censors
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.episodes.store import list_turns, load_page_of_episodes
 from festinger.memory.extract.turns import load_last_stated
 from festinger.memory.model import Memory
@@ -176,7 +176,7 @@ async def list_cycles(app: App, scope: Scope, *, before: int | None = None, limi
     used = {each for row in rows for each in (*row["corrections"], *row["goals"])}
     used |= {UUID(each) for row in rows for each in row["injected"] if " " not in each}
     async with app.store.transaction() as transaction:
-        known = await find_memories(transaction, scope.space, used)
+        known = await load_existing_memories(transaction, scope.space, used)
     texts = {str(id_): memory.content for id_, memory in known.items()}
 
     def shown(ids: Sequence[Any]) -> list[dict[str, Any]]:

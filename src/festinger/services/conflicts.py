@@ -11,7 +11,7 @@ from uuid import UUID
 
 from festinger.clock import iso
 from festinger.ids import MemoryId, SpaceId
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.model import Memory
 from festinger.memory.query import MemorySighting, list_sightings
 from festinger.runtime.app import App
@@ -51,7 +51,7 @@ async def _load_sides(
 ) -> dict[UUID, tuple[Memory, tuple[MemorySighting, ...]]]:
     wanted = [each for each in memories if each is not None]
     async with app.store.transaction() as transaction:
-        found = await find_memories(transaction, space, wanted)
+        found = await load_existing_memories(transaction, space, wanted)
         said = {each: await list_sightings(transaction, space, each, limit=MOST_CAUSES) for each in found}
     return {UUID(int=each.int): (found[each], said[MemoryId(each)]) for each in found}
 

@@ -33,7 +33,7 @@ from festinger.llm.endpoint import parse_provider
 from festinger.llm.health import ModelProbeResult, probe_model
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.runtime.app import App
 from festinger.runtime.providers import build_embedder_options
 from festinger.store.repositories.models import NewModel, add_model, delete_model, load_model_endpoint
@@ -101,7 +101,7 @@ async def load_decided_examples(app: "App", space: SpaceId) -> list[CalibrationE
     said = await list_person_decisions(app.memory.judges.deps, space, limit=MOST_DECIDED)
     refs = {ref for each in said for ref in (each.old_ref, each.new_ref)}
     async with app.store.transaction() as transaction:
-        memories = await find_memories(transaction, space, refs)
+        memories = await load_existing_memories(transaction, space, refs)
     found: list[CalibrationExample] = []
     for each in said:
         old, new = memories.get(MemoryId(each.old_ref)), memories.get(MemoryId(each.new_ref))

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from festinger.agent.cycle import AgentCycle, list_active_agents
-from festinger.agent.idle import is_time_to_think, load_idle_history, thoughts_scope
+from festinger.agent.idle import is_time_to_think, load_idle_timing, thoughts_scope
 from festinger.agent.reminders import announce_due_reminders
 from festinger.errors import AlreadyRunning, FestingerError
 from festinger.ids import Scope, SessionId
@@ -57,7 +57,7 @@ async def tick(app: App) -> list[AgentCycle]:
 async def _think(app: App, scope: Scope) -> AgentCycle | None:
     """Let an agent think once, if it is time and it may ask its model; none while it talks."""
     deps, here = app.memory.deps, thoughts_scope(scope)
-    if not is_time_to_think(await load_idle_history(deps, scope), now=deps.clock()):
+    if not is_time_to_think(await load_idle_timing(deps, scope), now=deps.clock()):
         return None
     await use_local_model(app, scope.space)
     caller = ModelCaller(space=here.space, agent=here.agent, session=here.session)

@@ -21,13 +21,13 @@ from festinger.proposals.health import proposal_stats
 from festinger.proposals.inbox import (
     SHOWN,
     ProposalQuery,
+    count_everything_waiting,
     escape_hidden_in_json,
     list_pending_groups,
     list_proposal_summaries,
     load_card,
     load_decisions,
     resolve_proposal_id,
-    total_pending,
 )
 from festinger.proposals.model import (
     Author,
@@ -106,7 +106,7 @@ class ReviewService:
         elsewhere = await list_pending_groups(self.app.deciding.sources, self.space, limit=limit)
         muted = await list_muted_producers(self._deps, self.space)
         return {
-            "in_all": total_pending(numbers["open"], elsewhere),
+            "in_all": count_everything_waiting(numbers["open"], elsewhere),
             **numbers,
             "elsewhere": [_shown(each.as_json()) for each in elsewhere],
             "muted": [_shown(each.as_json()) for each in muted],
@@ -263,7 +263,7 @@ async def count_waiting(app: "App", space: SpaceId) -> int:
     deps = app.inbox.deps
     async with deps.store.transaction() as transaction:
         inbox = await load_inbox_capacity(deps, transaction, space, now=deps.clock())
-    return total_pending(inbox.open, await list_pending_groups(app.deciding.sources, space, limit=0))
+    return count_everything_waiting(inbox.open, await list_pending_groups(app.deciding.sources, space, limit=0))
 
 
 def build_suggestion(fields: Mapping[str, Any], *, cause: Cause, at: datetime, source: str) -> Suggestion:

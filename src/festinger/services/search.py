@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from festinger.ids import DEFAULT_AGENT, AgentId, Scope, SpaceId
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.model import Kind, Memory, Status
 from festinger.memory.query import MemoryFilter, list_owners, load_page_of_memories
 from festinger.retrieval.query import MOST_ITEMS, IncludableStatus, parse_recall_query
@@ -98,7 +98,7 @@ async def _recall(
                 best[item.id] = item
     ranked = sorted(best.values(), key=lambda item: -item.score)[:limit]
     async with app.store.transaction() as transaction:
-        rows = {UUID(int=id_.int): row for id_, row in (await find_memories(transaction, space, best)).items()}
+        rows = {UUID(int=id_.int): row for id_, row in (await load_existing_memories(transaction, space, best)).items()}
     return [
         MemoryHit(memory=rows[item.id], why=str((item.why or {}).get("sentence", "")))
         for item in ranked

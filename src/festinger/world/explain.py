@@ -26,8 +26,8 @@ from festinger.text.words import FUNCTION_WORDS
 from festinger.world.edge_statements import apply_statement_in_change, record_cause
 from festinger.world.graph import World
 from festinger.world.model import WRITTEN_BY_MODEL, EdgeSource, ModelCallInfo, SoasRow, WorldDeps, WorldStatement
-from festinger.world.recollection import VOUCHED, claim_to_statement, find_claims, tokenize_text
-from festinger.world.write import WorldChange, list_dimensions, open_change, resolve_without_creating
+from festinger.world.recollection import VOUCHED, claim_to_world_statement, find_claims, tokenize_text
+from festinger.world.write import WorldChange, list_dimensions, open_change, resolve_known_words
 
 MOST_TRIPLES = 8
 UNSAID = 0.7
@@ -174,7 +174,7 @@ async def _write(
     async with open_change(deps, space, by=answer.model) as change:
         for triple in filter_triples(answer.value, subject.concept.token, dimensions=subject.dimensions):
             statement = _statement(subject, triple, written, because=_cause(change, subject, origin))
-            placed = await resolve_without_creating(change, statement)
+            placed = await resolve_known_words(change, statement)
             if placed and await change.would_cycle(placed.concept.id, placed.parent.id, placed.dim.id):
                 WORLD_REFUSED.labels("cycle").inc()
                 continue
@@ -211,7 +211,7 @@ async def _write_with_session_causes(
     """Write a triple with a cause for every session whose sentences it was made from, so that forgetting one
     of them finds it."""
     await apply_statement_in_change(change, statement)
-    placed = await resolve_without_creating(change, statement)
+    placed = await resolve_known_words(change, statement)
     assert placed is not None, "its words were just written"
     for session in {each["session_id"] for each in subject.sentences} - {statement.cause.session}:
         because = _cause(change, subject, statement.origin, session=session)
@@ -246,7 +246,7 @@ def _find_subject_claims(
     found = find_claims(got, World(), is_common=lambda token: change.deps.is_common(token, zipf))
     because = cause(agent=WRITER, session=SessionId(sentence["session_id"]), origin=origin, at=sentence["at"])
     return [
-        claim_to_statement(claim, because, message=sentence["message_id"])
+        claim_to_world_statement(claim, because, message=sentence["message_id"])
         for claim in found
         if claim.concept == subject.concept.token
     ]

@@ -37,8 +37,8 @@ from festinger.world.model import (
     confidence_cap,
 )
 from festinger.world.quarantine import mark_claim_admitted, quarantine_or_admit_claim
-from festinger.world.recollection import VOUCHED, Claim, ShownEdge, claim_to_statement
-from festinger.world.write import WorldChange, load_concept_rows, open_change, resolve_without_creating
+from festinger.world.recollection import VOUCHED, Claim, ShownEdge, claim_to_world_statement
+from festinger.world.write import WorldChange, load_concept_rows, open_change, resolve_known_words
 
 Q = load_queries("festinger.world")
 
@@ -93,7 +93,7 @@ async def _write(change: WorldChange, row: dict[str, Any], claim: Claim) -> Stat
         agent=AgentId(row["agent"]), session=SessionId(row["session_id"]), origin=claim.origin, at=row["at"]
     )
     change.cause, change.by = because, claim.origin.value
-    statement = claim_to_statement(claim, because, message=row["message_id"])
+    statement = claim_to_world_statement(claim, because, message=row["message_id"])
     try:
         check_statement(statement)
         if claim.is_retraction:
@@ -156,7 +156,7 @@ async def _open_retraction_conflict(change: WorldChange, statement: WorldStateme
     """Let a person retract the current edge: it stays, marked, until that is decided."""
     if not statement.is_of_person:
         return None
-    placed = await resolve_without_creating(change, statement)
+    placed = await resolve_known_words(change, statement)
     existing = await change.slot(placed.concept.id, placed.dim.id) if placed else None
     if placed is None or existing is None or existing.parent_id != placed.parent.id:
         return None

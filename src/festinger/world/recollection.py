@@ -67,7 +67,7 @@ def initial_confidence(claim: Claim) -> float:
     return min(claim.confidence, STATED_MODEL_CUE) if claim.origin is Origin.MODEL else claim.confidence
 
 
-def claim_to_statement(claim: Claim, because: Cause, *, message: str | None) -> WorldStatement:
+def claim_to_world_statement(claim: Claim, because: Cause, *, message: str | None) -> WorldStatement:
     return WorldStatement(
         concept=claim.concept,
         parent=claim.parent,

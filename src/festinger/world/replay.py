@@ -81,7 +81,7 @@ class StatementWithCause:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeOutcome:
+class RecordedEdgeOutcome:
     at: datetime
     outcome: NoteOutcome
     is_explicit: bool
@@ -156,7 +156,11 @@ def split_initial_edge(
 
 
 def replay_edge(
-    birth: EdgeCreation, heard: Iterable[StatementWithCause], outcomes: Iterable[EdgeOutcome], *, is_believed: bool
+    birth: EdgeCreation,
+    heard: Iterable[StatementWithCause],
+    outcomes: Iterable[RecordedEdgeOutcome],
+    *,
+    is_believed: bool,
 ) -> UrdEdge:
     """Replay the edge from the remaining causes; `is_believed` lets it start as it was created."""
     voices = sorted(heard, key=_replay_sort_key)
@@ -165,9 +169,9 @@ def replay_edge(
     moves = [each for each in outcomes if each.moved and each.at >= start]
     counted: set[tuple[str, datetime]] = set()
     passive = 0.0
-    steps: list[StatementWithCause | EdgeOutcome] = [*again, *moves]
+    steps: list[StatementWithCause | RecordedEdgeOutcome] = [*again, *moves]
     for each in sorted(steps, key=lambda step: step.at):
-        if isinstance(each, EdgeOutcome):
+        if isinstance(each, RecordedEdgeOutcome):
             before = edge.confidence
             edge = edge._replace(confidence=_replay_outcome_confidence(edge, each, passive=passive))
             passive = 0.0 if each.is_explicit else passive + edge.confidence - before
@@ -181,7 +185,7 @@ def _replay_sort_key(heard: StatementWithCause) -> tuple[datetime, bool, str, st
     return heard.at, not heard.can_make_edge_alone, heard.cause.agent, heard.cause.session
 
 
-def _replay_outcome_confidence(edge: UrdEdge, found: EdgeOutcome, *, passive: float) -> float:
+def _replay_outcome_confidence(edge: UrdEdge, found: RecordedEdgeOutcome, *, passive: float) -> float:
     if found.weight is None:
         return min(max(edge.confidence + found.moved, 0.0), 1.0)
     moved = world_observed(
@@ -194,7 +198,7 @@ def _replay_outcome_confidence(edge: UrdEdge, found: EdgeOutcome, *, passive: fl
 
 
 def _last_confirmed(
-    edge: UrdEdge, heard: Iterable[StatementWithCause], outcomes: Iterable[EdgeOutcome]
+    edge: UrdEdge, heard: Iterable[StatementWithCause], outcomes: Iterable[RecordedEdgeOutcome]
 ) -> datetime | None:
     acted = [each.at for each in outcomes if each.is_explicit and each.outcome is NoteOutcome.ACTED]
     moments = [each.last_at for each in heard] + acted
@@ -242,7 +246,7 @@ async def load_quarantine_votes(change: WorldChange, triple: Triple) -> list[Qua
     return [vote_from_row(row) for row in await load_triple_rows(change, "votes_for_triple", triple)]
 
 
-async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[EdgeOutcome]:
+async def load_edge_outcomes(change: WorldChange, triple: Triple) -> list[RecordedEdgeOutcome]:
     """Load the outcomes of notes that showed it."""
     return [edge_outcome_from_row(row) for row in await load_triple_rows(change, "outcomes_of_edge", triple)]
 
@@ -305,8 +309,8 @@ def cause_statement_from_row(row: Mapping[str, Any]) -> StatementWithCause:
     )
 
 
-def edge_outcome_from_row(row: Mapping[str, Any]) -> EdgeOutcome:
-    return EdgeOutcome(
+def edge_outcome_from_row(row: Mapping[str, Any]) -> RecordedEdgeOutcome:
+    return RecordedEdgeOutcome(
         at=_parse_datetime(row["at"]),
         outcome=NoteOutcome(row["outcome"]),
         is_explicit=row["is_explicit"],

@@ -226,7 +226,7 @@ class ResolvedStatement:
     dim: SoasRow
 
 
-async def resolve_without_creating(change: WorldChange, statement: WorldStatement) -> ResolvedStatement | None:
+async def resolve_known_words(change: WorldChange, statement: WorldStatement) -> ResolvedStatement | None:
     """Find the rows of a statement's words without creating any; none if one is missing."""
     tokens = (statement.concept, statement.parent, statement.dimension)
     rows = await load_concept_rows(change.transaction, change.space, tokens)

@@ -16,7 +16,7 @@ from festinger.memory.learn import batch, pipeline
 from festinger.memory.learn.candidates import PendingMemory
 from festinger.memory.learn.pipeline import BATCH, Item, learn
 from festinger.memory.learn.statement import LearnRequest
-from festinger.memory.learn.store import preview_memory
+from festinger.memory.learn.store import build_unsaved_memory
 from festinger.memory.model import Memory
 from festinger.store.pool import Store, Transaction
 from festinger.store.repositories.spaces import create_space
@@ -67,10 +67,10 @@ async def test_what_a_statement_is_about_to_become_is_what_it_became(store: Stor
     expected: list[Memory] = []
 
     def remembered(*given: Any, **more: Any) -> Memory:
-        expected.append(preview_memory(*given, **more))
+        expected.append(build_unsaved_memory(*given, **more))
         return expected[-1]
 
-    monkeypatch.setattr(batch, "preview_memory", remembered)
+    monkeypatch.setattr(batch, "build_unsaved_memory", remembered)
 
     done = await learnt(Mind(store), *STREAM[:2], STREAM[5])
 

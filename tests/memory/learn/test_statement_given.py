@@ -11,8 +11,8 @@ from festinger.ids import Origin
 from festinger.memory.learn.statement import (
     LONGEST,
     LearnRequest,
-    clean_input_text,
     normalize_learn_request,
+    strip_blocks_and_secrets,
     subject_key,
 )
 from festinger.memory.model import CLAIMS, Kind, comparable_kinds, parse_kind
@@ -70,7 +70,7 @@ def test_our_own_blocks_hidden_characters_and_secrets_are_taken_out():
     label = "Notes"
     text = "<recollection>\nNotes\n- Ann keeps bees\n</recollection>\n\nBen\u200b logs in with password=tr0ub4dor-and-3"
 
-    clean = clean_input_text(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
+    clean = strip_blocks_and_secrets(text, lambda given: strip_blocks(given, BlockMarker(label=label)))
 
     assert "bees" not in clean.text
     assert clean.text.startswith("Ben logs in with password=[redacted:")

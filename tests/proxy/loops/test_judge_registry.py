@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, SessionId
-from festinger.proxy.loops.judge import READ, LoopKey, LoopRecord, LoopRegistry, LoopState
+from festinger.proxy.loops.judge import READ, LoopKey, LoopRegistry, LoopState, SessionLoopEntry
 from festinger.proxy.sessions.session import ProxyCaller
 
 MONDAY = datetime(2026, 1, 5, 12, tzinfo=UTC)
@@ -15,7 +15,7 @@ def key(name: str, caller: str = "local") -> LoopKey:
 
 def test_sessions_of_different_callers_never_meet():
     loops = LoopRegistry(most=10, idle=HOUR)
-    loops.put(key("s", "one"), LoopRecord(at=MONDAY, loop=SEEN))
+    loops.put(key("s", "one"), SessionLoopEntry(at=MONDAY, loop=SEEN))
 
     assert loops.find(key("s", "one"), now=MONDAY).loop == SEEN
     assert loops.find(key("s", "other"), now=MONDAY).loop == LoopState()
@@ -23,7 +23,7 @@ def test_sessions_of_different_callers_never_meet():
 
 def test_what_is_idle_for_too_long_is_forgotten():
     loops = LoopRegistry(most=10, idle=HOUR)
-    loops.put(key("s"), LoopRecord(at=MONDAY, loop=SEEN))
+    loops.put(key("s"), SessionLoopEntry(at=MONDAY, loop=SEEN))
 
     assert loops.find(key("s"), now=MONDAY + HOUR).loop == SEEN
     assert loops.find(key("s"), now=MONDAY + HOUR * 1.1).loop == LoopState()
@@ -33,7 +33,7 @@ def test_what_is_idle_for_too_long_is_forgotten():
 def test_the_least_recently_used_go_first():
     loops = LoopRegistry(most=2, idle=HOUR)
     for name in ("a", "b", "a", "c"):
-        loops.put(key(name), LoopRecord(at=MONDAY, loop=SEEN))
+        loops.put(key(name), SessionLoopEntry(at=MONDAY, loop=SEEN))
 
     assert [found.session for found, _ in loops.those(lambda _key, _loop: True, now=MONDAY)] == ["c", "a"]
 

@@ -6,7 +6,7 @@ import pytest
 from tests.proxy.loops.histories import SETTINGS, SYSTEM, did, framework, person, task
 
 from festinger.proxy.loops.history import Item, StepCache, find_repetition, parse_steps
-from festinger.proxy.loops.judge import KEPT, NOTHING, StepHistory, extend_steps, is_new_state, task_message_digest
+from festinger.proxy.loops.judge import KEPT, NOTHING, StepHistory, current_task_digest, extend_steps, is_new_state
 from festinger.proxy.loops.keys import ChatMessage
 
 LOOK = did("look", {"at": 1}, "nothing")
@@ -22,7 +22,7 @@ class Session:
 
     def asks(self, history: list[ChatMessage], **arrival: Any) -> int:
         here = parse_steps(history, self.keys)
-        who = task_message_digest(history)
+        who = current_task_digest(history)
         done: list[Item]
         done, _ = extend_steps(self.kept, here, person=who, length=len(history))
         if is_new_state(self.kept, here, length=len(history), **arrival):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from festinger.errors import TooLarge
-from festinger.proxy.transport.body import ClientDisconnectedError, read_body
+from festinger.proxy.transport.body import ClientDisconnectedError, read_or_stream_body
 
 CHUNKED = [(b"transfer-encoding", b"chunked")]
 
@@ -31,8 +31,8 @@ def incoming(*pieces: bytes, leaves: bool = False):
 async def test_no_body_is_not_an_empty_body():
     seen: list[str] = []
 
-    nothing = await read_body(incoming(), [], limit=None, complete=lambda: seen.append("done"))
-    empty = await read_body(incoming(b""), told(0), limit=None, complete=lambda: seen.append("done"))
+    nothing = await read_or_stream_body(incoming(), [], limit=None, complete=lambda: seen.append("done"))
+    empty = await read_or_stream_body(incoming(b""), told(0), limit=None, complete=lambda: seen.append("done"))
 
     assert (nothing, empty, seen) == (None, b"", ["done", "done"])
 
@@ -43,7 +43,9 @@ async def test_every_body_comes_out_as_it_went_in(pieces: list[bytes], whole: in
     seen: list[str] = []
     headers = told(len(sent)) if known else CHUNKED
 
-    body = await read_body(incoming(*pieces), headers, limit=None, complete=lambda: seen.append("done"), whole=whole)
+    body = await read_or_stream_body(
+        incoming(*pieces), headers, limit=None, complete=lambda: seen.append("done"), whole=whole
+    )
     got = body if isinstance(body, bytes) else b"".join([piece async for piece in body or ()])  # type: ignore[union-attr]
 
     assert got == sent
@@ -55,8 +57,8 @@ async def test_every_body_comes_out_as_it_went_in(pieces: list[bytes], whole: in
 @pytest.mark.requirement("P-88")
 async def test_a_body_beyond_the_limit_is_refused_by_its_word_or_by_its_size():
     with pytest.raises(TooLarge):
-        await read_body(incoming(b"x"), told(101), limit=100, complete=lambda: None)
-    growing = await read_body(incoming(b"x" * 60, b"x" * 60, b"x"), CHUNKED, limit=100, complete=lambda: None)
+        await read_or_stream_body(incoming(b"x"), told(101), limit=100, complete=lambda: None)
+    growing = await read_or_stream_body(incoming(b"x" * 60, b"x" * 60, b"x"), CHUNKED, limit=100, complete=lambda: None)
     assert not isinstance(growing, bytes)
     assert growing is not None
 
@@ -66,4 +68,4 @@ async def test_a_body_beyond_the_limit_is_refused_by_its_word_or_by_its_size():
 
 async def test_a_client_that_leaves_in_mid_body_is_noticed():
     with pytest.raises(ClientDisconnectedError):
-        await read_body(incoming(b"x", leaves=True), told(50), limit=None, complete=lambda: None)
+        await read_or_stream_body(incoming(b"x", leaves=True), told(50), limit=None, complete=lambda: None)

@@ -11,7 +11,7 @@ from tests.jobs.deps import rows
 from tests.runtime.server import Hands, fixed_tools, opened
 
 from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, MemoryId, Origin, Scope, SessionId, cause
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.learn.pipeline import learn
 from festinger.memory.learn.statement import LearnRequest
 from festinger.memory.model import Memory
@@ -50,7 +50,7 @@ class Approving:
 
     async def memory(self, id_: MemoryId) -> Memory:
         async with self.app.store.transaction() as transaction:
-            return (await find_memories(transaction, MAIN_SPACE, [id_]))[id_]
+            return (await load_existing_memories(transaction, MAIN_SPACE, [id_]))[id_]
 
     async def propose(self, type_: ProposalType, payload: Mapping[str, Any], **more: Any) -> Proposal:
         """A person's own proposal: before a person at once, with its targets as they are."""

@@ -40,10 +40,10 @@ def register(app: typer.Typer) -> None:
     command(group, "show", may_ask_server=True)(show_conflict)
     command(group, "dismiss", may_ask_server=True)(dismiss)
     command(group, "resolve", may_ask_server=True)(resolve_conflict)
-    command(group, "undo", may_ask_server=True)(undo_resolution)
+    command(group, "undo", may_ask_server=True)(undo_conflict_resolution)
     runs = typer.Typer(help="Resolve conflicts now.\n\nExample: festinger resolve run", no_args_is_help=True)
     app.add_typer(runs, name="resolve")
-    command(runs, "run", may_ask_server=True)(run_resolution)
+    command(runs, "run", may_ask_server=True)(run_conflict_resolution)
 
 
 async def state_facts(context: CommandContext, fact: Fact) -> int:
@@ -199,7 +199,7 @@ async def resolve_conflict(
     await _decide(context, conflict, "resolve", drop_empty(decision=decision, texts=texts, note=note, **names))
 
 
-async def undo_resolution(context: CommandContext, conflict: ConflictId) -> None:
+async def undo_conflict_resolution(context: CommandContext, conflict: ConflictId) -> None:
     """Put back what stood before a decision.
 
     Example: festinger conflicts undo 018f3a5e
@@ -209,7 +209,7 @@ async def undo_resolution(context: CommandContext, conflict: ConflictId) -> None
     context.show(after, text=f"The conflict about `{after['concept']}` waits again.")
 
 
-async def run_resolution(
+async def run_conflict_resolution(
     context: CommandContext,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Decide, but apply nothing.")] = False,
 ) -> None:

@@ -20,7 +20,7 @@ from festinger.errors import Overloaded, ProviderRefused, Unavailable
 from festinger.events.catalogue import Event
 from festinger.ids import MemoryId, Origin, SpaceId
 from festinger.llm.model import Model
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.deps import MemoryDeps, log_writer_failure
 from festinger.memory.edit import edit
 from festinger.memory.episodes.episode import (
@@ -232,7 +232,7 @@ async def _refresh_summary_memory(deps: MemoryDeps, episode: Episode) -> Episode
     if episode.memory_id is None:
         return await _learn_late_summary(deps, episode)
     async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, episode.space_id, [episode.memory_id])
+        found = await load_existing_memories(transaction, episode.space_id, [episode.memory_id])
     memory = found.get(episode.memory_id)
     wanted = episode.told
     # It may belong to an earlier episode with the same words, which keeps them.

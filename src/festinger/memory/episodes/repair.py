@@ -13,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from festinger.ids import SpaceId
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.episodes.episode import BY_CALLER, BY_EXTRACT, Episode, EpisodeState, episode_from_row
 from festinger.memory.episodes.store import list_statements, list_usable_turns, lock_episode
@@ -145,7 +145,7 @@ async def _restore_summary(
 ) -> None:
     space = present.space_id
     row = await transaction.one(Q["put_back_episode"], space=space, image=json.dumps(image))
-    found = await find_memories(transaction, space, [present.memory_id] if present.memory_id else [])
+    found = await load_existing_memories(transaction, space, [present.memory_id] if present.memory_id else [])
     # What a person wrote into the memory of a summary in the meantime stays.
     if memory is not None and any(each.content == present.told for each in found.values()):
         await update_summary_memory(deps, transaction, episode_from_row(row))

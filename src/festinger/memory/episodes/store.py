@@ -34,7 +34,7 @@ from festinger.memory.episodes.episode import (
     turn_from_row,
 )
 from festinger.memory.jobs import SUM_UP
-from festinger.memory.learn.statement import clean_input_text
+from festinger.memory.learn.statement import strip_blocks_and_secrets
 from festinger.memory.model import Memory, memory_from_row
 from festinger.records import parse_choice, record_json
 from festinger.settings.memory_sections import EpisodesSettings
@@ -371,7 +371,7 @@ def _clean_turn(
 ) -> str:
     """Clean a turn. A client may have stripped our tags: user turns are also searched for injected text, which
     is in the memories that were brought up and in the notes of the session."""
-    text = clean_input_text(turn.content, deps.without_blocks, redact=deps.terms(space).redact).text
+    text = strip_blocks_and_secrets(turn.content, deps.without_blocks, redact=deps.terms(space).redact).text
     if turn.role is not TurnRole.USER or not text:
         return text
     text = remove_copies(text, build_all_shingles(brought)) if brought else text
@@ -403,7 +403,7 @@ def _check_turn_text(content: str) -> None:
 
 
 def _clean_title(text: str | None, longest: int = LONGEST_TITLE) -> str | None:
-    plain = clean_input_text(text or "", str).text
+    plain = strip_blocks_and_secrets(text or "", str).text
     if len(plain) > longest:
         raise BadInput(f"A title has at most {LONGEST_TITLE} characters, a summary {LONGEST_SUMMARY:,}.")
     return plain or None

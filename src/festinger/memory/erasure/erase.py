@@ -31,7 +31,7 @@ from festinger.memory.changes import (
     MemoryChangeOp,
     MemoryRelation,
     find_linked_ids,
-    find_memories,
+    load_existing_memories,
     lock_memories_in_order,
     lock_owners,
     write_change,
@@ -421,11 +421,11 @@ class RewordingAnswer(AnswerSchema):
 async def reword_from_sources(deps: MemoryDeps, space: SpaceId, memory: UUID, *, model_for: ModelFor) -> bool:
     """Reword a memory from its remaining sources; return whether it is active again."""
     async with deps.store.transaction() as transaction:
-        found = (await find_memories(transaction, space, [memory])).get(MemoryId(memory))
+        found = (await load_existing_memories(transaction, space, [memory])).get(MemoryId(memory))
         if found is None or found.status is not Status.QUARANTINED:
             return False
         sources = await find_linked_ids(transaction, space, memory, MemoryRelation.DERIVES_FROM)
-        left = await find_memories(transaction, space, sources)
+        left = await load_existing_memories(transaction, space, sources)
     standing = [each for each in left.values() if each.status is Status.ACTIVE]
     model = await model_for(space)
     if model is None or not standing:

@@ -21,7 +21,7 @@ from festinger.memory.changes import (
     MemoryChangeOp,
     MemoryRelation,
     changes_of,
-    find_memories,
+    load_existing_memories,
     lock_memories_in_order,
     lock_owners,
     write_change,
@@ -324,7 +324,7 @@ async def _exclude_turns(work: _MemoryRepair, selector: ErasureSelector) -> Turn
 
 async def _clear_pending(work: _MemoryRepair, memories: Iterable[MemoryId]) -> None:
     """Clear the pending flag of memories without waiting pairs."""
-    found = await find_memories(work.transaction, work.space, memories)
+    found = await load_existing_memories(work.transaction, work.space, memories)
     for memory in (each for each in found.values() if each.pending):
         if not await work.deps.panel.waiting(work.transaction, work.space, memory.id):
             await work.run("set_pending", id=memory.id, pending=False, at=work.deps.clock())
@@ -397,7 +397,7 @@ async def _load_state_fingerprints(
     transaction: Transaction, space: SpaceId, memories: Iterable[MemoryId]
 ) -> dict[str, str]:
     """Return fingerprints that reveal whether a memory changed since."""
-    found = await find_memories(transaction, space, dict.fromkeys(memories))
+    found = await load_existing_memories(transaction, space, dict.fromkeys(memories))
     return {str(id_): f"{memory.status} {memory.version} {memory.confirmation_count}" for id_, memory in found.items()}
 
 

@@ -50,7 +50,7 @@ FIXED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReplaySighting:
+class SightingToReplay:
     """One sighting to replay."""
 
     id: UUID
@@ -101,7 +101,7 @@ class MemoryReplayResult:
 
 
 def replay_belief(
-    voices: Sequence[ReplaySighting],
+    voices: Sequence[SightingToReplay],
     *,
     status: Status,
     immutable: bool,
@@ -120,13 +120,13 @@ def replay_belief(
     )
     result = MemoryReplayResult(belief=start, uncounted={each.id: each.because for each in own[:1]})
     heard = [each for each in own[:1] if each.because is None]
-    happened: list[tuple[datetime, int, ReplaySighting | BeliefShift | ReplayMerge]] = [
+    happened: list[tuple[datetime, int, SightingToReplay | BeliefShift | ReplayMerge]] = [
         *((each.at, 1, each) for each in own[1:]),
         *((each.at, 2, each) for each in moves),
         *((each.at, 0, each) for each in merges),
     ]
     for _, _, each in sorted(happened, key=lambda entry: entry[:2]):
-        if isinstance(each, ReplaySighting):
+        if isinstance(each, SightingToReplay):
             result = _add_sighting(result, each, heard, status=status, cap=cap)
         elif isinstance(each, ReplayMerge):
             result = _add_merge(result, each, immutable=immutable)
@@ -137,7 +137,7 @@ def replay_belief(
 
 
 def _add_sighting(
-    result: MemoryReplayResult, voice: ReplaySighting, heard: list[ReplaySighting], *, status: Status, cap: float
+    result: MemoryReplayResult, voice: SightingToReplay, heard: list[SightingToReplay], *, status: Status, cap: float
 ) -> MemoryReplayResult:
     because = _find_uncounted_reason(voice, heard, status)
     result = replace(result, uncounted={**result.uncounted, voice.id: because})
@@ -151,7 +151,7 @@ def _add_sighting(
     return replace(result, belief=belief, causes=result.causes + 1)
 
 
-def _find_uncounted_reason(voice: ReplaySighting, heard: Sequence[ReplaySighting], status: Status) -> str | None:
+def _find_uncounted_reason(voice: SightingToReplay, heard: Sequence[SightingToReplay], status: Status) -> str | None:
     if voice.because in FIXED or voice.because == SightingUncountedReason.QUARANTINED:
         return voice.because
     if status is Status.HELD and voice.because == SightingUncountedReason.HELD:
@@ -288,7 +288,7 @@ async def _replay_sightings(
 
 
 async def _build_merge(
-    deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[ReplaySighting]
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, change: Change, voices: Sequence[SightingToReplay]
 ) -> ReplayMerge:
     """Replay what a duplicate had gathered, from the sightings it brought along."""
     duplicate = MemoryId(UUID(change.after["from"]))
@@ -309,8 +309,8 @@ def _build_shift(change: Change, memory: MemoryId) -> BeliefShift:
     return BeliefShift(at=change.at, before=before, after=change.touched(memory))
 
 
-def sighting_from_row(row: Mapping[str, Any]) -> ReplaySighting:
-    return ReplaySighting(
+def sighting_from_row(row: Mapping[str, Any]) -> SightingToReplay:
+    return SightingToReplay(
         id=row["id"],
         at=row["at"],
         agent=row["agent_id"],

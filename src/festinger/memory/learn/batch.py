@@ -28,7 +28,7 @@ from festinger.memory.learn.decision import LearnDecision
 from festinger.memory.learn.intake import LearnRefusal
 from festinger.memory.learn.result import Learned, build_error_result, build_learned_event, build_result
 from festinger.memory.learn.statement import Statement
-from festinger.memory.learn.store import preview_memory, store_memories
+from festinger.memory.learn.store import build_unsaved_memory, store_memories
 from festinger.memory.learn.write import (
     add_newer_comparisons,
     decide_statement,
@@ -77,7 +77,9 @@ class BatchWriter:
         if not decided.is_simply_new:
             return False
         self._accepted.append((replace(prepared, compared=tuple(compared)), decided))
-        self._stored.append((preview_memory(self._deps, prepared, pending=bool(decided.waits_for)), _unit(vectors)))
+        self._stored.append(
+            (build_unsaved_memory(self._deps, prepared, pending=bool(decided.waits_for)), _unit(vectors))
+        )
         return True
 
     def note(self, learned: Learned, prepared: PendingMemory | None) -> None:

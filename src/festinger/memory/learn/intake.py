@@ -15,7 +15,7 @@ from uuid import UUID
 
 from festinger.errors import NotFound, Replayed
 from festinger.ids import DEFAULT_AGENT, AgentId, MemoryId, Scope, cause_columns
-from festinger.memory.changes import find_ancestors, find_memories
+from festinger.memory.changes import find_ancestors, load_existing_memories
 from festinger.memory.confidence import compute_trust
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.compare import find_suspicions
@@ -24,9 +24,9 @@ from festinger.memory.learn.statement import (
     LearnRequest,
     Statement,
     build_statement,
-    clean_input_text,
     find_refusal_reason,
     normalize_learn_request,
+    strip_blocks_and_secrets,
 )
 from festinger.memory.model import LearnAction, Memory
 from festinger.observability.metrics import MEMORY_REFUSED
@@ -67,7 +67,9 @@ async def parse_learn_request(
     terms = deps.terms(scope.space)
     request = normalize_learn_request(request, redact=terms.redact)
     deps.step("checked")
-    clean = strip_surfaced_sentences(clean_input_text(request.text, deps.without_blocks, redact=terms.redact), shown)
+    clean = strip_surfaced_sentences(
+        strip_blocks_and_secrets(request.text, deps.without_blocks, redact=terms.redact), shown
+    )
     deps.step("cleaned")
     if (refusal := find_refusal(request, clean)) is not None:
         return refusal
@@ -108,7 +110,7 @@ async def _source_trusts(transaction: Transaction, scope: Scope, request: LearnR
     trusts = [turn.trust for turn in request.turns]
     if not request.derived_from:
         return trusts
-    found = await find_memories(transaction, scope.space, request.derived_from)
+    found = await load_existing_memories(transaction, scope.space, request.derived_from)
     hidden = [memory.id for memory in found.values() if memory.agent_id not in (None, scope.agent)]
     if missing := [memory for memory in request.derived_from if memory not in found or memory in hidden]:
         raise NotFound(f"There is no memory `{missing[0]}` to derive from.")
@@ -178,7 +180,7 @@ async def find_idempotent_results(
     since = deps.clock() - KEPT_FOR
     rows = await transaction.all(Q["find_keys"], space=scope.space, agent=scope.agent, keys=list(asked), since=since)
     kept = [UUID(row["result"]["memory"]) for row in rows if row["result"]["memory"]]
-    memories = await find_memories(transaction, scope.space, kept) if kept else {}
+    memories = await load_existing_memories(transaction, scope.space, kept) if kept else {}
     return {row["key"]: _replay_result(row, asked[row["key"]], memories) for row in rows}
 
 

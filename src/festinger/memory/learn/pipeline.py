@@ -17,7 +17,7 @@ from typing import TypeGuard, TypeVar
 from festinger.clock import Stopwatch
 from festinger.errors import FestingerError, StoreDown, TooLarge
 from festinger.ids import MemoryId, Origin, Scope
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.deps import MemoryDeps, analyze_if_underestimated
 from festinger.memory.late_judgements import attach_settle_callback, judge_pending_pairs
 from festinger.memory.learn.batch import write_batch
@@ -144,7 +144,7 @@ async def _load_possible_echoes(
     if not surfaced or not composed:
         return surfaced, frozenset()
     async with deps.store.transaction() as transaction:
-        found = await find_memories(transaction, scope.space, surfaced)
+        found = await load_existing_memories(transaction, scope.space, surfaced)
     return surfaced, build_all_shingles(memory.content for memory in found.values())
 
 

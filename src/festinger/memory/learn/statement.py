@@ -243,7 +243,9 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return plain
 
 
-def clean_input_text(text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact) -> RedactionResult:
+def strip_blocks_and_secrets(
+    text: str, without_blocks: Callable[[str], str], *, redact: Redact = redact
+) -> RedactionResult:
     """Remove injected blocks, hidden characters, secrets and whatever else `redact` removes."""
     own = without_blocks(text)
     seen = own.translate(UNSEEN) if has_hidden_text(own) else own

@@ -95,7 +95,7 @@ _map_preview = row_mapper(
 )
 
 
-def preview_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) -> Memory:
+def build_unsaved_memory(deps: MemoryDeps, prepared: PendingMemory, *, pending: bool) -> Memory:
     """Build the memory that a statement will become; only `seq` is unknown."""
     request, columns = prepared.request, _columns(deps, prepared, status=Status.ACTIVE, pending=pending)
     day = request.event_time.astimezone(UTC).date() if request.event_time else None

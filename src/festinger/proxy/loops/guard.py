@@ -22,9 +22,9 @@ from festinger.proxy.loops.history import Item, LoopRepetition, ToolStep, parse_
 from festinger.proxy.loops.judge import (
     LoopJudgment,
     LoopKey,
-    LoopRecord,
     LoopRegistry,
     LoopState,
+    SessionLoopEntry,
     build_reply_events,
     build_request_events,
     build_reset_events,
@@ -295,7 +295,7 @@ def _is_live(key: LoopKey, loop: LoopState, space: SpaceId) -> bool:
     return key.caller.space == space and (loop.standing is not None or loop.breaker.opened is not None)
 
 
-def _to_live_loop(key: LoopKey, record: LoopRecord) -> LiveLoop:
+def _to_live_loop(key: LoopKey, record: SessionLoopEntry) -> LiveLoop:
     loop = record.loop
     repeat = loop.breaker.cause or loop.standing
     assert repeat is not None  # only loops with a repetition are live

@@ -81,7 +81,7 @@ def is_new_state(
     return not is_resent
 
 
-def task_message_digest(history: Sequence[ChatMessage]) -> bytes:
+def current_task_digest(history: Sequence[ChatMessage]) -> bytes:
     at = task_start_index(history)
     return b"" if at is None else text_digest(history[at].text)
 
@@ -176,7 +176,7 @@ def _judge_new_state(
     now: float,
     settings: LoopSettings,
 ) -> LoopJudgment:
-    person, length = task_message_digest(history), len(history)
+    person, length = current_task_digest(history), len(history)
     before = loop.previous
     is_new = is_new_task(before, items[loop.pardoned :], person=person, length=length)
     pardoned = 0 if is_new or len(items) < loop.pardoned else loop.pardoned
@@ -254,7 +254,7 @@ class LoopKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopRecord:
+class SessionLoopEntry:
     at: datetime
     loop: LoopState
     failed: tuple[int, datetime] | None = None
@@ -265,19 +265,21 @@ class LoopRegistry:
     def __init__(self, *, most: int, idle: timedelta) -> None:
         self._most = most
         self._idle = idle
-        self._kept: OrderedDict[LoopKey, LoopRecord] = OrderedDict()
+        self._kept: OrderedDict[LoopKey, SessionLoopEntry] = OrderedDict()
         self._keys: LRUCache[LoopKey, StepCache] = LRUCache(READ)
 
-    def find(self, key: LoopKey, *, now: datetime) -> LoopRecord:
+    def find(self, key: LoopKey, *, now: datetime) -> SessionLoopEntry:
         found = self._kept.get(key)
-        return found if found is not None and now - found.at <= self._idle else LoopRecord(at=now, loop=LoopState())
+        return (
+            found if found is not None and now - found.at <= self._idle else SessionLoopEntry(at=now, loop=LoopState())
+        )
 
     def keys(self, key: LoopKey) -> StepCache:
         if (found := self._keys.get(key)) is None:
             found = self._keys[key] = StepCache()
         return found
 
-    def put(self, key: LoopKey, kept: LoopRecord) -> None:
+    def put(self, key: LoopKey, kept: SessionLoopEntry) -> None:
         self._kept[key] = kept
         self._kept.move_to_end(key)
         while len(self._kept) > self._most:
@@ -286,7 +288,7 @@ class LoopRegistry:
 
     def those(
         self, wanted: Callable[[LoopKey, LoopState], bool], *, now: datetime
-    ) -> Iterator[tuple[LoopKey, LoopRecord]]:
+    ) -> Iterator[tuple[LoopKey, SessionLoopEntry]]:
         """Live loops that match, newest first."""
         for key, kept in reversed(self._kept.items()):
             if now - kept.at <= self._idle and wanted(key, kept.loop):

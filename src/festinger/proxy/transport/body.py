@@ -24,7 +24,7 @@ class ClientDisconnectedError(Exception):
     """The client left before its body was complete."""
 
 
-async def read_body(
+async def read_or_stream_body(
     receive: Receive, headers: RawHeaders, *, limit: int | None, complete: Callable[[], None], whole: int = WHOLE_BYTES
 ) -> bytes | AsyncIterator[bytes] | None:
     """Read the body: bytes if small, an iterator if large, `None` if there is none.

@@ -13,7 +13,14 @@ from uuid import UUID
 
 from festinger.errors import BadInput, NotFound, UndoBlocked
 from festinger.ids import MemoryId, Scope, read_id
-from festinger.memory.changes import BeliefUpdate, adjust_belief, find_memories, find_memory, lock_memory, lock_owners
+from festinger.memory.changes import (
+    BeliefUpdate,
+    adjust_belief,
+    find_memory,
+    load_existing_memories,
+    lock_memory,
+    lock_owners,
+)
 from festinger.memory.confidence import Weight, reinforce_weight
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import (
@@ -103,15 +110,15 @@ class MemoryChangeEffect:
 
     async def look(self, operation: EffectContext) -> EffectPreview:
         op, ids = _parse_op(operation.payload), payload_ids(operation.payload, "ids")
-        found = await find_memories(operation.transaction, operation.space, ids)
+        found = await load_existing_memories(operation.transaction, operation.space, ids)
         is_done = len(found) == len(ids) and _is_done(op, ids, found, operation.payload)
         return preview_targets(ids, found, is_done=is_done, payload=operation.payload, says=_SAYS[op])
 
     async def apply(self, operation: EffectContext) -> EffectResult:
         op, ids = _parse_op(operation.payload), payload_ids(operation.payload, "ids")
-        before = await find_memories(operation.transaction, operation.space, ids)
+        before = await load_existing_memories(operation.transaction, operation.space, ids)
         done = await _OPS[op](replace(self._deps, store=NestedStore(operation.transaction)), operation, ids)
-        after = await find_memories(operation.transaction, operation.space, ids)
+        after = await load_existing_memories(operation.transaction, operation.space, ids)
         return replace(done, before=_shown(before), after=_shown(after) | dict(done.after))
 
     async def undo(self, operation: EffectContext, applied: EffectResult) -> Afterwards:
@@ -136,7 +143,7 @@ class IdentityPromotionEffect:
 
     async def look(self, operation: EffectContext) -> EffectPreview:
         memory = MemoryId(payload_id(operation.payload, "memory_id"))
-        found = await find_memories(operation.transaction, operation.space, [memory])
+        found = await load_existing_memories(operation.transaction, operation.space, [memory])
         is_done = (
             memory in found
             and _weight_after_gain(found[memory], _parse_gain(operation.payload)) == found[memory].weight
@@ -347,7 +354,7 @@ class ForgetEffect:
 
     async def look(self, operation: EffectContext) -> EffectPreview:
         ids = payload_ids(operation.payload, "memory_ids")
-        found = await find_memories(operation.transaction, operation.space, ids)
+        found = await load_existing_memories(operation.transaction, operation.space, ids)
         says = "Forgets these memories and all that derives from them. This cannot be undone."
         seen = preview_targets(ids, found, payload=operation.payload, says=says)
         return replace(seen, is_forgotten=not found, gone=seen.gone if not found else ())

@@ -14,7 +14,7 @@ from festinger.clock import iso
 from festinger.ids import DEFAULT_AGENT, AgentId, Scope, SpaceId
 from festinger.judge.model import JudgementRecord
 from festinger.judge.records import find_judgement, load_judgements
-from festinger.memory.changes import MemoryChangeOp, find_memories, list_changes
+from festinger.memory.changes import MemoryChangeOp, list_changes, load_existing_memories
 from festinger.memory.conflicts import PairAnswerResult, apply_pair_answer, parse_pair_answer
 from festinger.memory.health import count_waiting
 from festinger.memory.model import Memory, Status
@@ -79,7 +79,9 @@ async def _shown(
 ) -> list[dict[str, Any]]:
     async with app.store.transaction() as transaction:
         refs = {ref for record in found for ref in (record.old_ref, record.new_ref)}
-        near = {UUID(int=id_.int): each for id_, each in (await find_memories(transaction, space, refs)).items()}
+        near = {
+            UUID(int=id_.int): each for id_, each in (await load_existing_memories(transaction, space, refs)).items()
+        }
     return [_json(record, near) for record in found if agent is None or _may_see(agent, record, near)]
 
 
@@ -137,7 +139,7 @@ async def _conflicts(app: "App", space: SpaceId, limit: int) -> PendingGroup:
     count = await count_pending(app.world.deps, space)
     async with app.store.transaction() as transaction:
         ids = {ref for each in found for ref in (each.old_memory, each.new_memory) if ref is not None}
-        memories = await find_memories(transaction, space, ids)
+        memories = await load_existing_memories(transaction, space, ids)
     # Agents may list what waits, and must not read what is another's own.
     texts = {id_: f"a memory of {each.agent_id}" if each.agent_id else each.content for id_, each in memories.items()}
     return PendingGroup(kind="conflicts", count=count, items=tuple(_conflict_item(each, texts) for each in found))

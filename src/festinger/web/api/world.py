@@ -131,7 +131,7 @@ async def post_conflict_undo(call: AdminCall) -> Response:
 
 
 @_both("POST", "/resolve/run", AccessScope.WRITE, keyless=True)
-async def run_resolution(call: AdminCall) -> Response:
+async def run_conflict_resolution(call: AdminCall) -> Response:
     is_dry = call.request.query_params.get("dry_run") == "true"
     run, pending = await request_resolution(call.app, call.app.world, call.space, dry_run=is_dry)
     return json_response({"run_id": run, "pending": pending}, 202)

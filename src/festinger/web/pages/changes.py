@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from festinger.errors import NotFound
 from festinger.ids import read_id
-from festinger.memory.changes import Change, MemoryChangeOp, find_change, find_memories, list_changes
+from festinger.memory.changes import Change, MemoryChangeOp, find_change, list_changes, load_existing_memories
 from festinger.memory.undo import undo
 from festinger.web.auth import AccessScope
 from festinger.web.render import add_page, safe_redirect_path
@@ -67,7 +67,7 @@ async def describe_changes(call: AdminCall, changes: Sequence[Change]) -> list[d
 async def load_visible_texts(call: AdminCall, ids: Iterable[str]) -> dict[str, str]:
     """The words of those memories that this caller may see."""
     async with call.app.store.transaction() as transaction:
-        found = await find_memories(transaction, call.space, map(UUID, ids))
+        found = await load_existing_memories(transaction, call.space, map(UUID, ids))
     return {str(id_): each.content for id_, each in found.items() if can_see(call, each)}
 
 

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from festinger.errors import BadInput, NotFound
 from festinger.ids import SessionId, SpaceId, read_id
-from festinger.memory.changes import find_memories
+from festinger.memory.changes import load_existing_memories
 from festinger.memory.episodes.episode import Episode, EpisodeState, EpisodeTurn, parse_state
 from festinger.memory.episodes.store import (
     close_episode,
@@ -103,7 +103,7 @@ async def _load_texts(
         id_ for turn in turns for id_ in turn.surfaced
     }
     async with app.store.transaction() as transaction:
-        return {str(id_): each.content for id_, each in (await find_memories(transaction, space, ids)).items()}
+        return {str(id_): each.content for id_, each in (await load_existing_memories(transaction, space, ids)).items()}
 
 
 async def _describe_request(
