@@ -1,5 +1,6 @@
 """The bundled encoder with trained layers: each reader answers its own question, whatever else is loaded."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,6 +72,19 @@ async def test_notes_that_were_read_are_not_read_again(monkeypatch: pytest.Monke
         await notes.close()
 
     assert read == [2, 1]
+
+
+async def test_many_messages_at_once_get_the_answers_they_get_one_by_one():
+    notes = await open_split_reader(screen_path())
+    messages = [f"{RECIPE} for {number}" for number in range(60)]
+    try:
+        at_once = await asyncio.gather(*(notes.logits([ALLERGY, PORT, LONG], each) for each in messages))
+        one_by_one = [await notes.logits([ALLERGY, PORT, LONG], each) for each in messages]
+    finally:
+        await notes.close()
+
+    for first, second in zip(at_once, one_by_one, strict=True):
+        assert first == pytest.approx(second, abs=0.02)
 
 
 async def test_readers_of_one_process_share_the_embeddings_of_words():

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 import numpy as np
@@ -109,6 +110,8 @@ class SplitReader:
         self._read_message = layers.open(build_message_graph(*read, alone=ALONE), TEXTS_TO_STATES)
         self._read_both = layers.open(build_pair_graph(*read, alone=ALONE), STATES_TO_VECTORS)
         self._threads = open_urgent_threads()
+        # Two threads read for different requests, and a cache changes when it is read.
+        self._lock = Lock()
         self._notes: LRUCache[str, NDArray[np.float16]] = LRUCache(KNOWN_TOKENS, getsizeof=len)
         self._messages: LRUCache[str, Numbers] = LRUCache(KNOWN_MESSAGES)
 
@@ -122,9 +125,12 @@ class SplitReader:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _score(self, notes: Sequence[str], message: str) -> list[float]:
-        if (seen := self._messages.get(message)) is None:
+        with self._lock:
+            seen = self._messages.get(message)
+        if seen is None:
             seen = self._read_message.run(pad_encodings(self._tokenizer.encode_batch([message])))
-            self._messages[message] = seen
+            with self._lock:
+                self._messages[message] = seen
         states = self._load_states(notes)
         scores = np.empty(len(notes), np.float32)
         for run in plan_batches([len(each) for each in states], size=TOGETHER):
@@ -134,13 +140,16 @@ class SplitReader:
 
     def _load_states(self, notes: Sequence[str]) -> list[NDArray[np.float16]]:
         """The states of notes after the layers that read them alone, kept from before or read now."""
-        states = {note: known for note in notes if (known := self._notes.get(note)) is not None}
+        with self._lock:
+            states = {note: known for note in notes if (known := self._notes.get(note)) is not None}
         unread = [note for note in dict.fromkeys(notes) if note not in states]
         encodings = self._tokenizer.encode_batch(unread)
         for run in plan_batches([len(each.ids) for each in encodings], size=TOGETHER):
             read = self._read_notes.run(pad_encodings([encodings[at] for at in run]))
             for at, row in zip(run, read, strict=True):
-                states[unread[at]] = self._notes[unread[at]] = row[: len(encodings[at].ids)].astype(np.float16)
+                states[unread[at]] = row[: len(encodings[at].ids)].astype(np.float16)
+        with self._lock:
+            self._notes.update((note, states[note]) for note in unread)
         return [states[note] for note in notes]
 
 
