@@ -296,14 +296,14 @@ def test_a_person_at_a_terminal_sees_what_was_left_open_and_ends_with_ctrl_d(
     running = shell.process("chat", "--new", environment=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:
-        first = read_until(ours, "answers.", ">")
+        first = read_until(ours, "answers.")
         with psycopg.connect(database_url) as database:
             database.execute("update reminder set due_at = now(), told_at = null where text = 'call Ada'")
-        meanwhile = read_until(ours, "call Ada", ">")
+        meanwhile = read_until(ours, "call Ada")
         os.write(ours, b"Where do I live?\r")
-        reply = read_until(ours, "/why 1", ">")
+        reply = read_until(ours, "/why 1")
         os.write(ours, b"half a sentence\x03")
-        read_until(ours, "half a sentence", ">")
+        read_until(ours, "half a sentence")
         os.write(ours, b"\x04")
         assert running.wait(timeout=PATIENCE_S) == 0
     finally:
@@ -332,10 +332,14 @@ def night(database_url: str) -> None:
         )
 
 
-def read_until(terminal: int, wanted: str, prompt: str) -> str:
+PROMPT = "\x1b[?2004h"
+"""What a prompt shows once it reads keys: the sign before it is drawn again by one that ends, and then Ctrl-D is lost."""
+
+
+def read_until(terminal: int, wanted: str) -> str:
     """What a terminal shows, up to some words and the next prompt."""
     seen = ""
-    while prompt not in seen.partition(wanted)[2]:
+    while PROMPT not in seen.partition(wanted)[2]:
         ready, _, _ = select.select([terminal], [], [], PATIENCE_S)
         assert ready, f"the terminal shows no {wanted!r}: {seen}"
         seen += os.read(terminal, 65536).decode(errors="replace")
