@@ -1,6 +1,7 @@
 """A server's end of its worker: what is sent, heard and reported, with a worker of the test's."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from uuid import UUID
@@ -57,6 +58,18 @@ async def test_turns_are_learned_by_the_worker_and_its_counts_are_added(
 
     assert (things, counted, check.severity) == (1, 3.0, "ok")
     assert not made.is_running
+
+
+async def test_a_signal_from_the_terminal_misses_the_worker_though_it_shares_the_session_in_which_niceness_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made, ready = worker(tmp_path, ECHO, monkeypatch)
+    async with asyncio.timeout(60), made.running():
+        await ready.wait()
+        assert made.pid is not None
+        group, session = os.getpgid(made.pid), os.getsid(made.pid)
+
+    assert (group, session) == (made.pid, os.getsid(0))
 
 
 async def test_a_worker_that_dies_is_started_again_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -170,8 +170,9 @@ class WorkerProcess:
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LINE_BYTES,
-            # Ctrl-C in the terminal is for the server, which ends its worker last.
-            start_new_session=True,
+            # Ctrl-C in the terminal is for the server, which ends its worker last. In a session of its own, the
+            # niceness of the worker would mean nothing beside the server where Linux groups processes by session.
+            preexec_fn=os.setpgrp,
         )
         self.pid, self._stdin, self._model = process.pid, process.stdin, ""
         try:
