@@ -89,13 +89,32 @@ async def test_no_way_of_searching_reads_much_more_than_it_gives(
     assert {part: count for part, count in read.items() if count > MOST_READ} == {}
 
 
-async def searched(mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The parameters with which a cue is searched."""
+async def test_what_is_known_of_a_hit_is_looked_up_alone_before_the_server_has_any_statistics(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+):
+    mind = Recaller(store)
+    await mind.put("The kiln is cold.")
+    async with store.transaction() as transaction:
+        for statement in filter(str.strip, FILL.split(";")):
+            given = {"count": STORED, "embedded": EMBEDDED, "tagged": False}
+            await transaction.connection.execute(statement.encode(), given)
+    asked = await searched(mind, "Is the kiln cold?", monkeypatch, name="fetch")
+
+    async with store.transaction() as transaction:
+        read = await most_read_by_kept_plan(transaction, bind_model(Q["fetch"], MODEL).only(frozenset()), asked)
+
+    assert read <= MOST_READ
+
+
+async def searched(
+    mind: Recaller, cue: str, monkeypatch: pytest.MonkeyPatch, *, name: str = "candidates"
+) -> dict[str, Any]:
+    """The parameters with which a cue is searched, in one of the statements."""
     found: dict[str, Any] = {}
     real = Transaction._execute
 
     async def execute(transaction: Transaction, query: Query, parameters: Any) -> Any:
-        if query.name == "candidates":
+        if query.name == name:
             found.update(parameters)
         return await real(transaction, query, parameters)
 

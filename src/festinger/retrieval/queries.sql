@@ -5,6 +5,10 @@
 -- The words of a cue as they are searched, how common each is among memories and turns, whether one is a piece of an
 -- identifier, what must and must not stand in a hit, and the episode that is still going on. And how the transaction
 -- plans `then`, and how widely it looks for what is near.
+with words as materialized (
+    -- Read once: a plan that is kept would read the cue anew for every row.
+    select tsvector_to_array(to_tsvector('english', %(cue)s)) as terms
+)
 select terms.term, terms.memory_df, terms.turn_df,
     (select t.docs from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_docs,
     (select t.total_len from words_total t where t.space_id = %(space)s and t.source = 'memory') as memory_len,
@@ -13,7 +17,7 @@ select terms.term, terms.memory_df, terms.turn_df,
     (select e.id from episode e where e.space_id = %(space)s and e.agent_id = %(agent)s and e.state = 'open'
         and e.session_id = %(session)s limit 1) as open_episode,
     exists (select 1 from identifier_part p where p.space_id = %(space)s
-        and p.part = any(tsvector_to_array(to_tsvector('english', %(cue)s)))) as has_pieces,
+        and p.part = any((select w.terms from words w)::text[])) as has_pieces,
     (select string_agg('(' || asked.q || ')', ' & ') from (
         select phraseto_tsquery('english', p.phrase)::text as q from unnest(%(phrases)s::text[]) as p (phrase)
         where numnode(phraseto_tsquery('english', p.phrase)) > 0
@@ -26,7 +30,7 @@ select terms.term, terms.memory_df, terms.turn_df,
 from (select 1) as always
 left join (
     select l.term, coalesce(m.df, 0) as memory_df, coalesce(t.df, 0) as turn_df
-    from unnest(tsvector_to_array(to_tsvector('english', %(cue)s))) as l (term)
+    from unnest((select w.terms from words w)::text[]) as l (term)
     left join words_term m on m.space_id = %(space)s and m.source = 'memory' and m.term = l.term
     left join words_term t on t.space_id = %(space)s and t.source = 'turn' and t.term = l.term
 ) as terms on true;
@@ -344,8 +348,10 @@ with recursive walk (source, id, strength, step) as (
 select 'memory' as type, m.id as ref, m.kind, m.content, m.compressed, m.content_contextualized as context,
     m.origin, m.trust, m.confidence, m.weight_alpha, m.weight_beta, m.access_count, m.immutable, m.status,
     m.event_time, m.created_at as learned_at,
-    (select max(t.at) from turn_index t
-     where t.space_id = m.space_id and t.turn_id = any(sources.ids) and t.part = 0) as said_at,
+    -- One by one, and `is true`: a server without statistics would read all turns of the space for each memory.
+    (select max(said.at) from unnest(sources.ids) as source (id) cross join lateral (
+        select t.at from turn_index t
+        where t.space_id = m.space_id and t.turn_id = source.id and (t.part = 0) is true limit 1) as said) as said_at,
     m.last_accessed, m.last_confirmed, m.source, m.session_id,
     m.subject_key, m.attribute_key, m.tags, m.version, m.seq as place, coalesce(m.agent_id, '') as owner,
     m.subject as speaker, m.cause_count as causes,
@@ -362,8 +368,9 @@ from memory m
 left join memory_vector v on v.space_id = m.space_id and v.memory_id = m.id and v.model = {model}
     and v.purpose = 'store'
 cross join lateral (
+    -- `is true` as above: or it reads all links of that relation.
     select array(select l.to_id from memory_link l where l.space_id = m.space_id and l.from_id = m.id
-                 and l.relation = 'derives_from' and l.undone_at is null) || m.turn_id as ids
+                 and (l.relation = 'derives_from') is true and l.undone_at is null) || m.turn_id as ids
     offset 0 -- looked up once, though it is used twice
 ) as sources
 cross join lateral (
