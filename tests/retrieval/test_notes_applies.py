@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from festinger.retrieval.notes import (
+    PROBES,
     CurrentMemory,
     NoteScorer,
     add_cosine_to_logit,
@@ -47,10 +48,14 @@ def test_of_a_long_message_its_end_is_read():
 
 
 def test_few_notes_are_read_closely_and_none_that_is_far_from_being_shown():
-    assert select_indexes_to_read([-9.0, 1.0, -2.9, -3.1], "explain entropy") == [1, 2]
-    assert select_indexes_to_read([-9.0, 1.0, -2.9, -3.1], "explain my entropy") == [1, 2, 3]
+    assert select_indexes_to_read([-9.0, -1.0, -2.9, -3.1], "explain entropy") == [1, 2]
+    assert select_indexes_to_read([-9.0, -1.0, -2.9, -3.1], "explain my entropy") == [1, 2, 3]
     assert select_indexes_to_read([0.1 * n for n in range(8)], "explain entropy") == [7, 6, 5, 4, 3]
     assert select_indexes_to_read([], "explain entropy") == []
+
+
+def test_notes_far_below_the_best_one_are_not_read_closely():
+    assert select_indexes_to_read([4.0, 1.1, 0.9], "explain entropy") == [0, 1]
 
 
 class FixedLogits:
@@ -65,10 +70,11 @@ class FixedLogits:
         return [self.said[text] for text in texts]
 
 
-async def test_what_the_screen_takes_for_helpful_is_read_closely():
-    def note(text: str) -> CurrentMemory:
-        return CurrentMemory(id=uuid4(), text=text, compressed=None, version=1, noted_at=LONG_AGO, disputed=False)
+def note(text: str) -> CurrentMemory:
+    return CurrentMemory(id=uuid4(), text=text, compressed=None, version=1, noted_at=LONG_AGO, disputed=False)
 
+
+async def test_what_the_screen_takes_for_helpful_is_read_closely():
     screen = FixedLogits({"near": 2.0, "nearer": 3.0, "far": -9.0})
     reader = FixedLogits({"near [SEP] why?": 3.0, "nearer [SEP] why?": -7.0})
 
@@ -76,6 +82,28 @@ async def test_what_the_screen_takes_for_helpful_is_read_closely():
 
     assert near > 0 > nearer > far
     assert reader.given == ["nearer [SEP] why?", "near [SEP] why?"]
+
+
+async def test_a_note_is_screened_once_beside_a_message():
+    screen = FixedLogits({"near": 2.0, "far": -9.0})
+    scorer = NoteScorer(screen, FixedLogits({"near [SEP] why?": 3.0, "near [SEP] how?": 3.0}))
+
+    await scorer.screen("why?", [note("near")])
+    assert await scorer.screen("why?", [note("far"), note("near")]) == [-9.0, 2.0]
+    assert screen.given == ["near", "far"]
+
+    await scorer.screen("how?", [note("near")])
+    assert screen.given == ["near", "far", "near"]
+
+
+async def test_a_note_that_does_not_help_with_a_first_message_about_nothing_is_not_tried_with_others():
+    always = {f"answer in Dutch [SEP] {probe}": 0.5 for probe in PROBES}
+    once = {f"vegan [SEP] {probe}": 0.5 for probe in PROBES} | {f"vegan [SEP] {PROBES[0]}": -3.0}
+    reader = FixedLogits(always | once)
+    notes = [note("answer in Dutch"), note("vegan")]
+
+    assert await NoteScorer(FixedLogits({}), reader).find_always_applicable(notes) == notes[:1]
+    assert reader.given == [f"answer in Dutch [SEP] {PROBES[0]}", f"vegan [SEP] {PROBES[0]}", *[*always][1:]]
 
 
 def test_of_long_notes_fewer_are_read():

@@ -184,12 +184,16 @@ def open_tokenizer(folder: Path, *, max_tokens: int) -> Tokenizer:
 
 
 def open_session(
-    model: bytes, weights: Mapping[str, NDArray[Any]] | None = None, *, words: NDArray[Any] | None = None
+    model: bytes,
+    weights: Mapping[str, NDArray[Any]] | None = None,
+    *,
+    words: NDArray[Any] | None = None,
+    threads: int | None = None,
 ) -> ModelSession:
-    """Open a session over `model`; `weights` are arrays that the model names but does not contain, and `words` the
-    embeddings of words if it takes those instead of their numbers."""
+    """Open a session over `model`; `weights` are arrays that the model names but does not contain, `words` the
+    embeddings of words if it takes those instead of their numbers, and `threads` how many share a run, else all cores."""
     options = ort.SessionOptions()
-    options.intra_op_num_threads = available_cores()
+    options.intra_op_num_threads = threads or available_cores()
     options.log_severity_level = 4
     # Spinning idle threads are a little faster alone and ruinous under load: on two cores shared with other
     # busy processes a sentence took 59 ms with it and 6 to 27 ms without.

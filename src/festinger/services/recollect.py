@@ -208,19 +208,12 @@ async def _recall_memories(
         ungated=reader is not None,
     )
     found, standing = await asyncio.gather(
-        recall(app.recall.deps, scope, query, door=door, shows=False, keep=keep), _load_standing(app, scope, reader)
+        recall(app.recall.deps, scope, query, door=door, shows=False, keep=keep),
+        _read_standing(app, scope, reader, cue, exclude=exclude),
     )
     items: Sequence[RecallItem | CurrentMemory] = found.items
     if reader is not None:
-        items = await _select_applicable(
-            app,
-            scope,
-            reader,
-            cue,
-            items,
-            standing=[each for each in standing if each.id not in exclude],
-            exclude=exclude,
-        )
+        items = await _select_applicable(app, scope, reader, cue, items, standing=standing, exclude=exclude)
     evidence = max((item.evidence for item in items if isinstance(item, RecallItem)), default=0.0)
     notes = await _replace_with_updates(app, scope, items, exclude=exclude)
     lines = tuple(memory_line(note, now=app.tools.clock()) for note in notes)
@@ -236,8 +229,16 @@ async def _replace_with_updates(
     return [note for note in shown.values() if note.id not in exclude]
 
 
-async def _load_standing(app: App, scope: Scope, reader: NoteScorer | None) -> list[CurrentMemory]:
-    return await load_standing_notes(app.recall.deps, scope) if reader is not None else []
+async def _read_standing(
+    app: App, scope: Scope, reader: NoteScorer | None, message: str, *, exclude: Collection[UUID]
+) -> list[CurrentMemory]:
+    """Load the standing notes and read them beside the message, while the search for others waits for the store."""
+    if reader is None:
+        return []
+    standing = [each for each in await load_standing_notes(app.recall.deps, scope) if each.id not in exclude]
+    await reader.find_always_applicable(standing)
+    await reader.screen(message, limit_notes_by_length(standing))
+    return standing
 
 
 async def _select_applicable(
