@@ -96,7 +96,7 @@ async def measure(bench: Bench) -> SuiteResult:
 async def _rounds(bench: Bench) -> tuple[list[str], Counter[str]]:
     """The texts that were delivered, and how often the store holds each text."""
     stub, chance, delivered = stub_program(bench.folder), Random(bench.seed), list[str]()  # noqa: S311
-    rounds = QUICK_ROUNDS if bench.quick else ROUNDS
+    rounds = QUICK_ROUNDS if bench.quick else bench.data.limit or ROUNDS
     async with (
         running(stub, core=None, stopwatch=bench.stopwatch),
         throw_away_home(bench.folder, stopwatch=bench.stopwatch) as home,
