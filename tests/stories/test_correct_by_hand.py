@@ -32,10 +32,9 @@ class Hand:
 
     def click(self, css: str, *, leads_on: bool = True) -> None:
         self.count += 1
-        target = self.page.find(css)
         if leads_on:
             self.page.run(LEAVING)
-        target.click()
+        self.page.click_on(css)
         if leads_on:
             self.page._until(lambda _: self.page.run(ARRIVED), what=f"the page behind {css}")
 

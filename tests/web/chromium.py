@@ -13,7 +13,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from selenium.common.exceptions import TimeoutException, WebDriverException
+from selenium.common.exceptions import (
+    NoSuchElementException,
+    StaleElementReferenceException,
+    TimeoutException,
+    WebDriverException,
+)
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -79,6 +84,12 @@ class Browser:
         self.run(LEAVING)
         button.click()
         self._until(lambda _: self.run(ARRIVED), what=f"the page after {label}")
+
+    def click_on(self, css: str) -> None:
+        """Click the first such element; another one, if a live page puts it in its place meanwhile."""
+        moved = [NoSuchElementException, StaleElementReferenceException]
+        waiting = WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=moved)
+        waiting.until(lambda driver: driver.find_element(By.CSS_SELECTOR, css).click() is None)
 
     def click(self, label: str) -> None:
         """Press the first button that says this, where no script can tell when the next page is there."""
