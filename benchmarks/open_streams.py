@@ -1,20 +1,21 @@
-"""Measures a thousand answers that stream at the same time.
+"""Measures hundreds of answers that stream at the same time.
 
 A slow model gives each of them a word now and then. A proxy must pass every word on at once: the longest time
-that any stream waited for its next word, beyond the model's own pace, is how long it starved.
+that any stream waited for its next word, beyond the model's own pace, is how long it starved. How long they wait
+for their first word is measured with fewer streams, which are all asked for at once, too.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import cast
 
-from benchmarks.contenders import DIRECT
+from benchmarks.contenders import DIRECT, PLAIN
 from benchmarks.conversation import ConversationGenerator
 from benchmarks.large_world import LargeWorldSize
 from benchmarks.load import HOST, request
 from benchmarks.passing import PATH
-from benchmarks.result import BenchMetric, Sample, at_most
+from benchmarks.result import BenchMetric, Sample, at_most, percentile
 from benchmarks.server import BenchProcess
 from benchmarks.start import held_by
 from benchmarks.stub import PACE_S, STREAMED
@@ -22,6 +23,7 @@ from benchmarks.suite import PRODUCT, Bench
 from festinger.clock import Stopwatch
 
 STREAMS, FEW = 1_000, 20
+FIRST_STREAMS = 300
 PATIENCE_S = 60.0
 
 METRICS = (
@@ -32,22 +34,27 @@ METRICS = (
         about="the longest that a stream waited beyond the model's pace",
         goal=at_most(50),
     ),
+    BenchMetric(
+        name="proxy.streams.first", unit="ms", about=f"median time until the first byte of {FIRST_STREAMS} streams"
+    ),
     BenchMetric(name="proxy.streams.broken", unit="", about="streams without an end", goal=at_most(0)),
 )
 
 
 class OpenStreamListener(asyncio.Protocol):
-    """Reads one stream to its end, and records its longest silence."""
+    """Reads one stream to its end, and records how long its first byte took and its longest silence."""
 
     def __init__(self, wire: bytes, stopwatch: Stopwatch) -> None:
         self.ended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self.longest = 0.0
+        self.longest = self.first = 0.0
         self._wire, self._stopwatch = wire, stopwatch
+        self._began = 0.0
         self._last: float | None = None
         self._tail = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+        self._began = self._stopwatch()
         self._transport.write(self._wire)
 
     def data_received(self, data: bytes) -> None:
@@ -55,6 +62,8 @@ class OpenStreamListener(asyncio.Protocol):
         # The first word takes longer than the pace: everybody connects at once.
         if self._last is not None:
             self.longest = max(self.longest, now - self._last)
+        else:
+            self.first = now - self._began
         self._last = now
         self._tail = (self._tail + data)[-8:]
         if self._tail.endswith(b"0\r\n\r\n"):
@@ -74,33 +83,35 @@ def _itself(listener: OpenStreamListener) -> OpenStreamListener:
 
 
 async def measure(servers: Mapping[str, BenchProcess], size: LargeWorldSize, bench: Bench) -> list[Sample]:
-    """All streams through the product, and directly from the model."""
-    count = FEW if bench.quick else STREAMS
+    """All streams through the product and a plain proxy, and directly from the model."""
     found: list[Sample] = []
-    for name in (DIRECT, PRODUCT):
-        talks = ConversationGenerator(size, kib=2, seed=f"{bench.seed}.streams", streamed=True, model="slow")
-        sent = talks.beginning(count).timed
-        found += await _listen(name, servers[name], sent, stopwatch=bench.stopwatch)
+    for name in (DIRECT, PLAIN, PRODUCT):
+        if name not in servers:
+            continue
+        heard, _ = await _listen(servers[name], FEW if bench.quick else FIRST_STREAMS, "first", size, bench)
+        values = {"first": 1000 * percentile([listener.first for listener in heard], 0.5)}
+        heard, grown = await _listen(servers[name], FEW if bench.quick else STREAMS, "streams", size, bench)
+        values["starved"] = 1000 * max(max(listener.longest for listener in heard) - PACE_S, 0.0)
+        values["broken"] = float(sum(not listener.ended.done() or not listener.ended.result() for listener in heard))
+        values |= {"memory": grown} if name == PRODUCT else {}
+        found += [
+            Sample(metric=f"proxy.streams.{kind}", system=name, value=value, n=len(heard))
+            for kind, value in values.items()
+        ]
     return found
 
 
-async def _listen(name: str, server: BenchProcess, bodies: Sequence[bytes], *, stopwatch: Stopwatch) -> list[Sample]:
-    before = held_by([server.pid]).rss
-    loop = asyncio.get_running_loop()
-    listeners = [OpenStreamListener(request(server.port, PATH, body), stopwatch) for body in bodies]
+async def _listen(
+    server: BenchProcess, count: int, seed: str, size: LargeWorldSize, bench: Bench
+) -> tuple[list[OpenStreamListener], float]:
+    """Open so many streams and hear them to their end; also how much more the server held midway."""
+    talks = ConversationGenerator(size, kib=2, seed=f"{bench.seed}.{seed}", streamed=True, model="slow")
+    before, loop = held_by([server.pid]).rss, asyncio.get_running_loop()
+    wires = [request(server.port, PATH, body) for body in talks.beginning(count).timed]
+    listeners = [OpenStreamListener(wire, bench.stopwatch) for wire in wires]
     for listener in listeners:
         await loop.create_connection(partial(_itself, listener), HOST, server.port)
     await asyncio.sleep(PACE_S * len(STREAMED) / 2)
     during = held_by([server.pid]).rss
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            ends = await asyncio.gather(*(listener.ended for listener in listeners))
-    except TimeoutError:
-        ends = [listener.ended.done() and not listener.ended.cancelled() for listener in listeners]
-    starved = 1000 * max(max(listener.longest for listener in listeners) - PACE_S, 0.0)
-    values = {"memory": during - before, "starved": starved, "broken": float(ends.count(False))}
-    return [
-        Sample(metric=f"proxy.streams.{kind}", system=name, value=value, n=len(bodies))
-        for kind, value in values.items()
-        if kind != "memory" or name == PRODUCT
-    ]
+    await asyncio.wait({listener.ended for listener in listeners}, timeout=PATIENCE_S)
+    return listeners, during - before
