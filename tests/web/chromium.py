@@ -87,9 +87,13 @@ class Browser:
 
     def click_on(self, css: str) -> None:
         """Click the first such element; another one, if a live page puts it in its place meanwhile."""
+
+        def clicked(driver: Chrome) -> bool:
+            driver.find_element(By.CSS_SELECTOR, css).click()
+            return True
+
         moved = [NoSuchElementException, StaleElementReferenceException]
-        waiting = WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=moved)
-        waiting.until(lambda driver: driver.find_element(By.CSS_SELECTOR, css).click() is None)
+        WebDriverWait(self.driver, PATIENCE_S, ignored_exceptions=moved).until(clicked)
 
     def click(self, label: str) -> None:
         """Press the first button that says this, where no script can tell when the next page is there."""
