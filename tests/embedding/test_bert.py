@@ -13,6 +13,7 @@ from festinger.embedding.bert import (
     EncoderShape,
     Pooling,
     build_graph,
+    quantize_weights,
     read_shape,
     read_tensors,
     select_large_arrays,
@@ -98,6 +99,46 @@ def test_the_graph_gives_what_the_formulas_give_with_and_without_padding(pooling
 
     for row, text in zip(rows, texts, strict=True):
         assert row == pytest.approx(by_formula(weights(), text, pooling), abs=2e-6)
+
+
+def widened() -> dict[str, Any]:
+    """Weights with a channel that is a hundred times as large as the others before the first layer, which allows for it."""
+    made = weights()
+    for name in ("embeddings.LayerNorm.weight", "embeddings.LayerNorm.bias"):
+        made[name][3] *= 100
+    for name in ("query", "key", "value"):
+        made[f"encoder.layer.0.attention.self.{name}.weight"][:, 3] /= 100
+    return made
+
+
+def nearness_of_integers(ranges: dict[str, Any]) -> float:
+    graph = build_graph(quantize_weights(widened(), ranges), SHAPE, Pooling.MEAN)
+    words = widened()["embeddings.word_embeddings.weight"]
+    session = open_session(to_onnx(graph, SHAPE.hidden), select_large_arrays(graph), words=words)
+    ids = np.array([[3, 1, 4, 1, 5]], dtype=np.int64)
+    [row] = session.run({"input_ids": ids, "attention_mask": np.ones_like(ids)})
+    return float(row @ by_formula(widened(), ids[0].tolist(), Pooling.MEAN))
+
+
+def test_products_of_integers_are_nearer_to_the_formulas_where_a_large_channel_is_known():
+    known = np.full(SHAPE.hidden, 2, np.float32)
+    known[3] = 100
+
+    leveled = nearness_of_integers({"encoder.layer.0.attention.self": known})
+
+    assert 1 - leveled < (1 - nearness_of_integers({})) / 5
+
+
+def test_a_text_gets_the_same_vector_of_integers_in_any_batch():
+    graph = build_graph(quantize_weights(weights(), {}), SHAPE, Pooling.MEAN)
+    words = weights()["embeddings.word_embeddings.weight"]
+    session = open_session(to_onnx(graph, SHAPE.hidden), select_large_arrays(graph), words=words)
+
+    batch = np.array([[3, 1, 4, 1, 5], [9, 2, 0, 0, 0]], dtype=np.int64)
+    together = session.run({"input_ids": batch, "attention_mask": np.array([[1] * 5, [1, 1, 0, 0, 0]])})
+    alone = session.run({"input_ids": batch[1:, :2], "attention_mask": np.ones((1, 2), np.int64)})
+
+    assert together[1] == pytest.approx(alone[0], abs=1e-6)
 
 
 def test_tensors_may_carry_the_prefix_of_a_larger_model(tmp_path: Path):

@@ -7,6 +7,7 @@ would hold its own copy of half the weights.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -30,6 +31,10 @@ MASKED = -10_000.0
 BLOCK = 128
 """Weights that share one scale where 32 bits are multiplied as 8. A sentence takes half the time of 32 bits, its vector
 has a cosine of .999 to the exact one, and does not depend on what else is in the batch."""
+LEVELED = 3 / 4
+"""Share of a channel's excess that moves into the weights. On 200 messages the cosine to the exact vector is .9989, as
+with blocks, whose products take nearly twice as long; .9970 if nothing moves."""
+TINY = 1e-5
 RUNTIME_DOMAIN = "com.microsoft"
 """Operators of the runtime's own, beside the standard ones."""
 
@@ -304,8 +309,7 @@ def _attention(
 def _linear(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
     weight = tensors[name + ".weight"]
     if name + ".scale" in tensors:
-        scale = graph.array(name + ".scale", tensors[name + ".scale"])
-        product = _integer_product(graph, hidden=hidden, weight=graph.array(name + ".weight", weight.T), scale=scale)
+        product = _integer_product(graph, tensors, hidden=hidden, name=name)
     elif weight.shape[1] % BLOCK:
         product = graph.node("MatMul", [hidden, graph.array(name + ".weight", weight.T)])
     else:
@@ -330,18 +334,56 @@ def _block_product(graph: OnnxGraphBuilder, weight: Array, *, hidden: str, name:
     )
 
 
-def _integer_product(graph: OnnxGraphBuilder, *, hidden: str, weight: str, scale: str) -> str:
+def _integer_product(graph: OnnxGraphBuilder, tensors: Mapping[str, Array], *, hidden: str, name: str) -> str:
     """Multiply integers. Each token has a scale of its own, so that a text gets the same result in any batch."""
-    numbers, size = f"{hidden}_numbers", f"{hidden}_size"
+    weight = graph.array(name + ".weight", tensors[name + ".weight"].T)
+    scale = graph.array(name + ".scale", tensors[name + ".scale"])
+    inputs, outputs = graph.arrays[weight].shape
+    numbers, size, axes = f"{hidden}_numbers", f"{hidden}_size", f"{hidden}_axes"
+    middle = graph.array("middle", np.array([128], dtype=np.uint8))
     if numbers not in graph.quantized:
         graph.quantized.add(numbers)
-        largest = graph.node("ReduceMax", [graph.node("Abs", [hidden]), graph.whole("token_axis", -1)], keepdims=1)
+        # A row for each token: one operator then turns them into numbers, each by its own scale.
+        tokens = graph.node("Reshape", [hidden, graph.whole(f"rows_of_{inputs}", -1, inputs)])
+        if name + ".leveled" in tensors:
+            tokens = graph.node("Div", [tokens, graph.array(name + ".leveled", tensors[name + ".leveled"])])
+        largest = graph.node("ReduceMax", [graph.node("Abs", [tokens]), graph.whole("row_axis", 1)], keepdims=0)
         graph.nodes.append(helper.make_node("Mul", [largest, graph.number("step", 1 / 127)], [size]))
-        shifted = graph.node("Add", [graph.node("Div", [hidden, size]), graph.number("rounded_middle", 128.5)])
-        graph.nodes.append(helper.make_node("Cast", [shifted], [numbers], to=TensorProto.UINT8))
-    middle = graph.array("middle", np.array(128, dtype=np.uint8))
-    product = graph.node("Cast", [graph.node("MatMulInteger", [numbers, weight, middle])], to=TensorProto.FLOAT)
-    return graph.node("Mul", [graph.node("Mul", [product, size]), scale])
+        middles = graph.node("Expand", [middle, graph.node("Shape", [size])])
+        graph.nodes.append(helper.make_node("QuantizeLinear", [tokens, size, middles], [numbers], axis=0))
+        graph.nodes.append(helper.make_node("Shape", [hidden], [axes], end=-1))
+    product = graph.node("MatMulInteger", [numbers, weight, middle])
+    product = graph.node("Mul", [graph.node("DequantizeLinear", [product, size], axis=0), scale])
+    shape = graph.node("Concat", [axes, graph.whole(f"width_of_{outputs}", outputs)], axis=0)
+    return graph.node("Reshape", [product, shape])
+
+
+def quantize_weights(tensors: Mapping[str, Array], ranges: Mapping[str, Array]) -> dict[str, Array]:
+    """Turn the weights of all layers into integers of 8 bits, with a scale for each output.
+
+    A few channels of the states are many times as large as the others, whose numbers would lose most of their digits.
+    `ranges` says how large each channel gets before a product; its excess is moved into the weights, which is exact
+    (SmoothQuant, Xiao and others 2023).
+    """
+    linear = re.compile(r"(encoder\.layer\.\d+\.(?:attention\.self|.+\.dense))(?:\.query|\.key|\.value)?\.weight")
+    groups: dict[str, list[str]] = {}
+    for name in tensors:
+        if found := linear.fullmatch(name):
+            groups.setdefault(found[1], []).append(name.removesuffix(".weight"))
+    quantized = dict(tensors)
+    for group, names in groups.items():
+        weights = [tensors[f"{name}.weight"] for name in names]
+        leveled = np.ones(weights[0].shape[1], np.float32)
+        if group in ranges:
+            largest = np.abs(np.concatenate(weights)).max(axis=0)
+            leveled = ranges[group] ** LEVELED / np.maximum(largest, TINY) ** (1 - LEVELED)
+        for name, weight in zip(names, weights, strict=True):
+            scale = np.maximum(np.abs(weight * leveled).max(axis=1), TINY) / 127
+            quantized[f"{name}.weight"] = np.rint(weight * leveled / scale[:, np.newaxis]).astype(np.int8)
+            quantized[f"{name}.scale"] = scale.astype(np.float32)
+            if group in ranges:
+                quantized[f"{name}.leveled"] = leveled.astype(np.float32)
+    return quantized
 
 
 def _layer_norm(

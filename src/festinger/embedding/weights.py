@@ -80,6 +80,12 @@ MS_MARCO_MINILM = ModelBundle(
     source="cross-encoder/ms-marco-MiniLM-L-12-v2",
 )
 
+
+def ranges_path() -> Path:
+    """How large the channels of `ALL_MINILM` get; measured by `benchmarks/training/ranges.py`."""
+    return Path(__file__).with_name("ranges.safetensors")
+
+
 EMBEDDERS: Mapping[str, ModelBundle] = {"all-minilm-l6-v2": ALL_MINILM, "bge-small-en-v1.5": BGE_SMALL}
 RERANKERS: Mapping[str, ModelBundle] = {"ms-marco-minilm-l-12-v2": MS_MARCO_MINILM}
 

@@ -71,7 +71,8 @@ async def test_a_folder_of_weights_gives_the_vectors_of_the_bundled_model(weight
     [bundled] = await minilm.embed([CAT], EmbeddingPurpose.COMPARE)
     await mine.close()
 
-    assert float(ours @ bundled) >= 0.99999
+    # Nobody measured the channels of a folder's model, so its products are others.
+    assert float(ours @ bundled) >= 0.995
     assert mine.name == "onnx:mine@53aa51172d14"
     assert not mine.profile.is_calibrated
 
