@@ -119,9 +119,7 @@ class SplitReader:
         self._messages: LRUCache[str, Numbers] = LRUCache(KNOWN_MESSAGES)
 
     async def logits(self, notes: Sequence[str], message: str) -> list[float]:
-        """Return one number per note: how much it helps with the message."""
-        if not notes:
-            return []
+        """Return one number per note: how much it helps with the message, which is read even if there is no note yet."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._score, notes, message)
 
     async def close(self) -> None:

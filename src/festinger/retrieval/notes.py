@@ -130,16 +130,20 @@ class NoteScorer:
         self._screened: LRUCache[tuple[str, str], float] = LRUCache(KNOWN_NOTES)
 
     async def screen(self, message: str, notes: Sequence[RecallItem | CurrentMemory]) -> list[float]:
-        """Screen notes beside a message; those that were screened beside it before are not read again."""
+        """Screen notes beside a message; those that were screened beside it before are not read again. Without notes the
+        message alone is read, for those that come."""
         pairs = [(note.text[:NOTE_CHARS], message[-MESSAGE_CHARS:]) for note in notes]
         known = {pair: self._screened[pair] for pair in pairs if pair in self._screened}
         unread = [pair for pair in dict.fromkeys(pairs) if pair not in known]
-        logits = await self._screen.logits([note for note, _ in unread], message[-MESSAGE_CHARS:])
-        known.update(zip(unread, logits, strict=True))
+        if unread or not pairs:
+            logits = await self._screen.logits([note for note, _ in unread], message[-MESSAGE_CHARS:])
+            known.update(zip(unread, logits, strict=True))
         self._screened.update(known)
         return [known[pair] for pair in pairs]
 
     async def score(self, message: str, notes: Sequence[RecallItem | CurrentMemory]) -> list[float]:
+        if not notes:
+            return []
         screened = await self.screen(message, notes)
         cosines = [note.cosine if isinstance(note, RecallItem) else None for note in notes]
         scores = [add_cosine_to_logit(logit, cosine) for logit, cosine in zip(screened, cosines, strict=True)]
