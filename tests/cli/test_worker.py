@@ -3,18 +3,23 @@
 import asyncio
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
 from tests.runtime.server import settings_of
 
 from festinger.cli import worker as module
-from festinger.cli.worker import WorkerProcess
+from festinger.cli.worker import ServerLink, WorkerProcess
 from festinger.clock import system_stopwatch
 from festinger.ids import AgentId, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
 from festinger.observability.metrics import DEGRADED
+from festinger.proxy.statements import LearnStatus
+from festinger.runtime.app import App
 
 SCOPE = Scope(space=SpaceId("main"), agent=AgentId("default"))
 TURN = PersonTurn(id=UUID(int=1), text="My cat is called Miro.")
@@ -103,6 +108,39 @@ async def test_nobody_waits_for_a_worker_that_does_not_answer(tmp_path: Path, mo
         things = await learned
 
     assert things == 0
+
+
+async def test_what_an_agent_hears_is_learned_in_order_and_between_the_turns_of_a_history(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    learned: list[str] = []
+
+    async def learn(_app: App, _scope: Scope, turns: Sequence[PersonTurn]) -> LearnStatus:
+        for turn in turns:
+            learned.append(f"begin {turn.text}")
+            await asyncio.sleep(0)
+            learned.append(f"end {turn.text}")
+        return LearnStatus(actions=("stored",) * len(turns))
+
+    told: list[Mapping[str, Any]] = []
+    monkeypatch.setattr(module, "learn_turns", learn)
+    monkeypatch.setattr(module, "_say", told.append)
+    deployment = settings_of(None, Path("unused")).deployment
+    link, app = ServerLink(asyncio.StreamReader(), deployment), cast("App", None)
+
+    async def hear(number: int, *texts: str, history: bool = False) -> None:
+        turns = [{"id": str(UUID(int=number)), "text": text} for text in texts]
+        await link._learn(app, {"learn": number, "scope": asdict(SCOPE), "turns": turns, "history": history})
+
+    await asyncio.gather(hear(1, "old", "older", history=True), hear(2, "news", "more"), hear(3, "correction"))
+
+    assert learned == [
+        *("begin old", "end old"),
+        *("begin news", "end news", "begin more", "end more"),
+        *("begin correction", "end correction"),
+        *("begin older", "end older"),
+    ]
+    assert sorted((each["learned"], each["things"]) for each in told) == [(1, 2), (2, 2), (3, 1)]
 
 
 async def test_a_worker_that_reads_nothing_is_sent_no_more_than_it_can_take(

@@ -75,6 +75,8 @@ class Remembering:
     holds: bool = True
     let: asyncio.Event = field(default_factory=asyncio.Event)
     asked: list[tuple[str, set[UUID]]] = field(default_factory=list)
+    firsts: list[bool] = field(default_factory=list)
+    """For each query, whether it was a session's first."""
     today: dict[str, ContextLine] | None = None
     """How memories stand; as they were told unless this is said."""
     fault: Exception | None = None
@@ -88,13 +90,14 @@ class Remembering:
         return self.holds
 
     async def recall(
-        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], is_first: bool = False, by_words: bool = False
     ) -> MemoryFetchResult:
         if by_words:
             if not self.words_alone:
                 await self.let.wait()
             return MemoryFetchResult(lines=tuple(self.words.values())[:1])
         self.asked.append((cue, set(exclude)))
+        self.firsts.append(is_first)
         await self.let.wait()
         if self.fault is not None:
             raise self.fault

@@ -16,7 +16,7 @@ from festinger.ids import DEFAULT_AGENT, MAIN_SPACE, Scope, SpaceId
 from festinger.memory.extract.turns import PersonTurn
 from festinger.proxy.parser import RequestParser
 from festinger.proxy.request import RequestContext
-from festinger.proxy.sessions.session import SessionRegistry
+from festinger.proxy.sessions.session import SessionRegistry, advance_session
 from festinger.proxy.statements import RequestLearner
 from festinger.runtime.lifecycle import BackgroundTasks
 
@@ -26,8 +26,10 @@ class SlowReader:
 
     def __init__(self) -> None:
         self.asked: list[asyncio.Future[int]] = []
+        self.as_history: list[bool] = []
 
-    def learn(self, _scope: Scope, _turns: Sequence[PersonTurn]) -> asyncio.Future[int]:
+    def learn(self, _scope: Scope, _turns: Sequence[PersonTurn], *, is_history: bool = False) -> asyncio.Future[int]:
+        self.as_history.append(is_history)
         self.asked.append(asyncio.get_running_loop().create_future())
         return self.asked[-1]
 
@@ -42,19 +44,28 @@ def start(reader: SlowReader, *said: str) -> RequestLearner:
 
 
 def start_request(reader: SlowReader, *said: str) -> tuple[RequestLearner, RequestContext]:
+    learner = learner_with(reader)
+    return learner, go_on(learner, SessionRegistry(most=10, idle=timedelta(hours=1)), *said)
+
+
+def learner_with(reader: SlowReader) -> RequestLearner:
     app: Any = SimpleNamespace(
         memory=SimpleNamespace(deps=SimpleNamespace(without_blocks=str)),
         own_model=SimpleNamespace(setting="", note=lambda **_: None),
         recall=SimpleNamespace(holdings=SimpleNamespace(stored=lambda _space: None)),
     )
-    learner = RequestLearner(lambda: app, background=BackgroundTasks(), reader=reader)
-    sessions = SessionRegistry(most=10, idle=timedelta(hours=1))
+    return RequestLearner(lambda: app, background=BackgroundTasks(), reader=reader)
+
+
+def go_on(learner: RequestLearner, sessions: SessionRegistry, *said: str) -> RequestContext:
+    """A request with these messages of a person, which passes the learner."""
     replies = [[{"role": "user", "content": each}, {"role": "assistant", "content": "ok"}] for each in said]
     body = json.dumps({"model": "m", "messages": [turn for both in replies for turn in both][:-1]}).encode()
     ctx = request_context("/v1/chat/completions", body)
     assert RequestParser(sessions, clock=system_clock, new_id=uuid4).parse(ctx) is None
     learner.start(ctx)
-    return learner, ctx
+    sessions.put(advance_session(ctx.session, None, turns=ctx.chat.turns, chain=ctx.chain, at=system_clock()))
+    return ctx
 
 
 @pytest.mark.parametrize("said", ["Which port does staging use?", "Write a test for the parser.", "ok thanks!"])
@@ -90,6 +101,18 @@ async def test_nothing_waits_for_a_history_that_is_new_here_although_it_is_read_
     await learner.settled(MAIN_SPACE, DEFAULT_AGENT)
 
     assert [each.done() for each in reader.asked] == [False]
+
+
+async def test_what_is_said_while_the_history_before_it_is_learned_comes_after_it():
+    reader, sessions = SlowReader(), SessionRegistry(most=10, idle=timedelta(hours=1))
+    learner, said = learner_with(reader), ["I live in Lisgate.", "Which port does staging use?"]
+    go_on(learner, sessions, *said)
+    go_on(learner, sessions, *said, "I moved to Arbroath.")
+    for each in reader.asked:
+        each.set_result(0)
+    go_on(learner, sessions, *said, "I moved to Arbroath.", "I have a cat.")
+
+    assert reader.as_history == [True, True, False]
 
 
 async def test_a_wish_to_remember_counts_for_the_response_only_if_it_is_the_newest_message():

@@ -10,6 +10,7 @@ store hold all that must not be lost. A worker whose server is gone ends by itse
 import asyncio
 import os
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
@@ -51,8 +52,6 @@ MOST_UNSENT = 2**20
 """Bytes that may wait for a worker that does not read; more are not sent."""
 MOST_LEARNING = 200
 """Turns that a worker is asked to learn at once; the others it finds in what was captured."""
-AT_ONCE = 4
-"""Requests whose turns are learned at the same time."""
 LEARN_SECONDS = 1.0
 """Nobody waits longer than this for a turn to be learned."""
 END_SECONDS = 10.0
@@ -106,15 +105,18 @@ class WorkerProcess:
     def wake(self) -> None:
         self._send({"wake": True})
 
-    def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
+    def learn(
+        self, scope: Scope, turns: Sequence[PersonTurn], *, is_history: bool = False
+    ) -> asyncio.Future[int] | None:
         if not self.is_running:
             return None
         self._asked += 1
         number, loop = self._asked, asyncio.get_running_loop()
         self._learning[number] = learned = loop.create_future()
-        loop.call_later(LEARN_SECONDS, self._resolve_learning, [number], 0)
+        if not is_history:
+            loop.call_later(LEARN_SECONDS, self._resolve_learning, [number], 0)
         said = [{"id": str(turn.id), "text": turn.text} for turn in turns]
-        asks = {"learn": number, "scope": asdict(scope), "turns": said}
+        asks = {"learn": number, "scope": asdict(scope), "turns": said, "history": is_history}
         if len(self._learning) > MOST_LEARNING or not self._send(asks):
             self._resolve_learning([number], 0)
         return learned
@@ -226,7 +228,9 @@ class ServerLink:
     def __init__(self, lines: asyncio.StreamReader, deployment: Deployment) -> None:
         self.deployment = deployment
         self._lines = lines
-        self._at_once = asyncio.Semaphore(AT_ONCE)
+        self._in_order: defaultdict[tuple[SpaceId, AgentId], asyncio.Lock] = defaultdict(asyncio.Lock)
+        """What an agent hears is learned in order: a correction needs what it corrects."""
+        self._history = asyncio.Lock()
 
     @classmethod
     async def open(cls) -> "ServerLink":
@@ -262,9 +266,24 @@ class ServerLink:
         where = said["scope"]
         scope = Scope(space=SpaceId(where["space"]), agent=AgentId(where["agent"]), session=SessionId(where["session"]))
         turns = [PersonTurn(id=UUID(turn["id"]), text=turn["text"]) for turn in said["turns"]]
-        async with self._at_once:
-            status = await learn_turns(app, scope, turns)
-        _say({"learned": said["learn"], "things": len(status.actions)})
+        if said["history"]:
+            things = await self._learn_history(app, scope, turns)
+        else:
+            async with self._in_order[scope.space, scope.agent]:
+                things = len((await learn_turns(app, scope, turns)).actions)
+        _say({"learned": said["learn"], "things": things})
+
+    async def _learn_history(self, app: App, scope: Scope, turns: Sequence[PersonTurn]) -> int:
+        """Learn what was said long ago, one turn of one history at a time: what is said now goes between."""
+        things = 0
+        async with self._history:
+            for turn in turns:
+                async with self._in_order[scope.space, scope.agent]:
+                    status = await learn_turns(app, scope, [turn])
+                things += len(status.actions)
+                if status.failed:
+                    break
+        return things
 
     async def _report_counts_forever(self) -> None:
         """Report what this process counts, so that one page of metrics shows both."""

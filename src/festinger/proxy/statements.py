@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 import structlog
+from cachetools import LRUCache
 
 from festinger.errors import FestingerError, StoreDown, Unavailable
 from festinger.ids import AgentId, Origin, Scope, SessionId, SpaceId
@@ -57,15 +58,19 @@ log = structlog.get_logger(room="proxy")
 PART = "learning"
 MOST_TURNS = 8
 """Maximum turns read per request; in a longer new history the job reads the rest."""
+MOST_HISTORIES = 1000
+"""Sessions whose histories may be learned while they go on."""
 PROVIDERS = {ApiProtocol.NATIVE: "ollama", ApiProtocol.OPENAI: "openai"}
 
 
 class TurnLearnerProcess(Protocol):
     """Another process that learns from turns."""
 
-    def learn(self, scope: Scope, turns: Sequence[PersonTurn]) -> asyncio.Future[int] | None:
-        """Have turns learned; the future is done with how many things were learned by then. `None` if nobody is
-        there."""
+    def learn(
+        self, scope: Scope, turns: Sequence[PersonTurn], *, is_history: bool = False
+    ) -> asyncio.Future[int] | None:
+        """Have turns learned, a history after what is said now; the future is done with how many things were learned
+        by then. `None` if nobody is there."""
 
     def skip(self, space: SpaceId, turns: Sequence[PersonTurn]) -> None:
         """Say that turns were learned here."""
@@ -83,6 +88,7 @@ class RequestLearner:
         self._reader = reader
         self._open: dict[tuple[SpaceId, AgentId], dict[asyncio.Future[Any], Callable[[], bool]]] = {}
         """What is being learned, and whether it may state something."""
+        self._histories: LRUCache[SessionId, asyncio.Future[int]] = LRUCache(MOST_HISTORIES)
 
     def start(self, ctx: RequestContext) -> None:
         """Start learning from the new turns of a request, if there is anything to learn from."""
@@ -97,13 +103,18 @@ class RequestLearner:
         turns = [PersonTurn(id=message_id(each), text=each.text) for each in texts]
         newest = [each.text for each in texts if source_turn_id(each) == source_turn_id(texts[-1])]
         asks = any(map(asks_to_remember, newest))
-        # Of a history that is new here, most was said long ago: nobody waits until all of it is read.
-        awaited = turns if asks or len(newest) == len(texts) else []
+        # Of a history that is new here, most was said long ago: nobody waits until all of it is read. What is said
+        # meanwhile comes after it, or what was true before would replace what is true now.
+        earlier = self._histories.get(scope.session)
+        is_history = not asks and (len(newest) < len(texts) or (earlier is not None and not earlier.done()))
+        awaited = [] if is_history else turns
         if self._reader is not None:
             self._reader.use_model(app.own_model.setting)
-            if not asks and (learned := self._reader.learn(scope, turns)) is not None:
+            if not asks and (learned := self._reader.learn(scope, turns, is_history=is_history)) is not None:
                 self._follow(app, scope, learned, awaited)
                 learned.add_done_callback(partial(_mark_space_used, app, scope.space))
+                if is_history:
+                    self._histories[scope.session] = learned
                 return
         task = self._background.start(learn_turns(app, scope, turns))
         self._follow(app, scope, task, awaited)

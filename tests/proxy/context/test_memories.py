@@ -85,6 +85,15 @@ async def test_what_this_history_shows_is_left_out_and_what_another_branch_shows
     assert at.said == [f"{block_of(PORT.text)}\n\nramanujan, please"]
 
 
+async def test_only_the_first_turn_of_a_conversation_waits_for_what_another_one_has_just_said():
+    memories = knowing()
+    async with scene(memories=memories) as at:
+        await at.chat("open ramanujan")
+        await at.chat("open ramanujan", "and after lunch?")
+
+    assert memories.firsts == [True, False]
+
+
 async def test_a_space_that_holds_nothing_and_words_of_no_person_are_not_asked_about():
     nothing, results = knowing(holds=False), knowing()
     async with scene(memories=nothing) as at:

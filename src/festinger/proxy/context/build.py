@@ -218,7 +218,11 @@ class ContextBuilder:
     ) -> MemoryFetchResult:
         with fail_open(PART) as attempt:
             return await memories.recall(
-                build_request_scope(ctx), queries.cue, exclude=queries.visible, by_words=by_words
+                build_request_scope(ctx),
+                queries.cue,
+                exclude=queries.visible,
+                is_first=not ctx.session.links,
+                by_words=by_words,
             )
         return MemoryFetchResult(failed=attempt.failed)
 

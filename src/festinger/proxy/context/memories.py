@@ -50,9 +50,10 @@ class MemoryReader(Protocol):
         """Whether asking is worthwhile. Must not block."""
 
     async def recall(
-        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], is_first: bool = False, by_words: bool = False
     ) -> MemoryFetchResult:
-        """Recall memories for a cue, except excluded ones; `by_words` without vectors."""
+        """Recall memories for a cue, except excluded ones: in a session's first turn also what is being learned
+        right now; `by_words` without vectors."""
 
     async def standing(self, scope: Scope, memories: Collection[UUID]) -> Lines | None:
         """Present lines of memories; `None` if unknown."""
@@ -76,13 +77,14 @@ class AppMemoryReader:
         )
 
     async def recall(
-        self, scope: Scope, cue: str, *, exclude: Collection[UUID], by_words: bool = False
+        self, scope: Scope, cue: str, *, exclude: Collection[UUID], is_first: bool = False, by_words: bool = False
     ) -> MemoryFetchResult:
         app = self._app()
         if app is None:
             return NOTHING
-        if not by_words:
-            # Include what was said a moment ago in another chat; the request's deadline bounds the wait.
+        if is_first and not by_words:
+            # Include what was said a moment ago in another chat; the request's deadline bounds the wait. A session
+            # that goes on has its own words in its history.
             await self._learner.settled(scope.space, scope.agent)
         try:
             return await recall_lines(
