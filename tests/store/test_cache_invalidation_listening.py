@@ -90,7 +90,7 @@ async def test_a_thousand_writes_of_one_process_are_each_seen_by_a_reader_of_ano
             nonlocal kept
             kept = await reader.value(sql("select n from thing"))
 
-        listener = CacheListener(reader, compare_every=NEVER, poll_every=NEVER)
+        listener = CacheListener(reader, compare_every=NEVER, poll_every=NEVER, rest=0.0)
         listener.on_change("things", reload)
         stale = []
         async with running(listener):
@@ -105,6 +105,21 @@ async def test_a_thousand_writes_of_one_process_are_each_seen_by_a_reader_of_ano
                     stale.append(number)
 
     assert stale == []
+
+
+async def test_a_burst_of_writes_is_reloaded_at_its_first_and_after_its_last(store: Store) -> None:
+    listener, world = CacheListener(store, compare_every=NEVER, poll_every=NEVER, rest=1.0), Reloads()
+    listener.on_change("world", world)
+    async with running(listener):
+        await within(60, await write(store), listener)
+        begun = asyncio.get_running_loop().time()
+        changes = [await write(store) for _ in range(20)]
+        burst = asyncio.get_running_loop().time() - begun
+        await within(60, changes[-1], listener)
+
+    assert world.versions[0] == 1
+    assert world.versions[-1] == 21
+    assert len(world.versions) <= 3 + burst
 
 
 @pytest.mark.requirement("X-61")

@@ -76,6 +76,8 @@ log = structlog.get_logger(room="store")
 
 COMPARE_SECONDS = 30.0
 POLL_SECONDS = 2.0
+REST_SECONDS = 0.1
+"""Between reloads: a burst of changes is reloaded twice, at its first and after its last."""
 PROOF_SECONDS = 2.0
 """How long a message to oneself may take before the connection counts as deaf."""
 DEAF_SECONDS = 60.0
@@ -101,12 +103,18 @@ class CacheListener:
     """Keeps the caches of one process consistent while `run` runs."""
 
     def __init__(
-        self, store: Store, *, compare_every: float = COMPARE_SECONDS, poll_every: float = POLL_SECONDS
+        self,
+        store: Store,
+        *,
+        compare_every: float = COMPARE_SECONDS,
+        poll_every: float = POLL_SECONDS,
+        rest: float = REST_SECONDS,
     ) -> None:
         self.hearing = ListenerState.STARTING
         self._store = store
         self._compare_every = compare_every
         self._poll_every = poll_every
+        self._rest = rest
         self._reloads: defaultdict[str, list[Reload]] = defaultdict(list)
         self._seen: dict[CacheScope, int] = {}
         self._pending: dict[CacheScope, tuple[CacheChange, ReloadReason]] = {}
@@ -212,6 +220,7 @@ class CacheListener:
                 change, why = self._pending.pop(next(iter(self._pending)))
                 if self._seen.get(change.what, GONE) != change.version:
                     await self._reload(change, why)
+            await asyncio.sleep(self._rest)
 
     async def _reload(self, change: CacheChange, why: ReloadReason) -> None:
         try:
