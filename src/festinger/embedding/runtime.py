@@ -96,14 +96,17 @@ class Runner:
         self._urgent = open_urgent_threads()
 
     async def rows(self, texts: Sequence[str] | Sequence[tuple[str, str]], *, is_urgent: bool = False) -> Numbers:
-        """Return one row per text or pair, in order. Urgent calls, with a request waiting, keep priority."""
+        """Return one row per text or pair, in order. Urgent calls, with a request waiting, keep priority and take all
+        threads at once."""
         threads = self._urgent if is_urgent else self._threads
         if len(texts) == 1:
             # A query: it would wait for a thread twice.
             return await _run_in_thread(threads, self._encode_and_run, list(texts))
         encodings = await _run_in_thread(threads, self._encode, list(texts))
-        places = plan_batches([len(encoding.ids) for encoding in encodings], size=self._size)
-        rows = [await _run_in_thread(threads, self._run, [encodings[place] for place in run]) for run in places]
+        size = min(self._size, -(-len(texts) // WORKERS)) if is_urgent else self._size
+        places = plan_batches([len(encoding.ids) for encoding in encodings], size=size)
+        runs = (_run_in_thread(threads, self._run, [encodings[place] for place in run]) for run in places)
+        rows = await asyncio.gather(*runs) if is_urgent else [await run for run in runs]
         return np.concatenate(rows)[np.argsort(np.concatenate(places))]
 
     def close(self) -> None:

@@ -41,6 +41,7 @@ from festinger.embedding.bert import (
 )
 from festinger.embedding.providers.onnx import return_output
 from festinger.embedding.runtime import (
+    WORKERS,
     ModelSession,
     Numbers,
     Runner,
@@ -120,30 +121,39 @@ class SplitReader:
 
     async def logits(self, notes: Sequence[str], message: str) -> list[float]:
         """Return one number per note: how much it helps with the message, which is read even if there is no note yet."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._score, notes, message)
+        loop, read = asyncio.get_running_loop(), list(dict.fromkeys(notes))
+        seen = await loop.run_in_executor(self._threads, self._load_message, message)
+        parts = [read[at::WORKERS] for at in range(min(WORKERS, len(read)))]
+        runs = [loop.run_in_executor(self._threads, self._score, part, seen) for part in parts]
+        scores: dict[str, float] = {}
+        for part, found in zip(parts, await asyncio.gather(*runs), strict=True):
+            scores.update(zip(part, found.tolist(), strict=True))
+        return [scores[note] for note in notes]
 
     async def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _score(self, notes: Sequence[str], message: str) -> list[float]:
+    def _load_message(self, message: str) -> Numbers:
         with self._lock:
             seen = self._messages.get(message)
         if seen is None:
             seen = self._read_message.run(pad_encodings(self._tokenizer.encode_batch([message])))
             with self._lock:
                 self._messages[message] = seen
-        states = self._load_states(notes)
-        scores = np.empty(len(notes), np.float32)
+        return seen
+
+    def _score(self, notes: Sequence[str], seen: Numbers) -> Numbers:
+        states, scores = self._load_states(notes), np.empty(len(notes), np.float32)
         for run in plan_batches([len(each) for each in states], size=TOGETHER):
             vectors = self._read_both.run({**pad_states([states[at] for at in run]), "message_states": seen})
             scores[run] = vectors @ self._head + self._bias
-        return [float(score) for score in scores]
+        return scores
 
     def _load_states(self, notes: Sequence[str]) -> list[NDArray[np.float16]]:
         """The states of notes after the layers that read them alone, kept from before or read now."""
         with self._lock:
             states = {note: known for note in notes if (known := self._notes.get(note)) is not None}
-        unread = [note for note in dict.fromkeys(notes) if note not in states]
+        unread = [note for note in notes if note not in states]
         encodings = self._tokenizer.encode_batch(unread)
         for run in plan_batches([len(each.ids) for each in encodings], size=TOGETHER):
             read = self._read_notes.run(pad_encodings([encodings[at] for at in run]))
