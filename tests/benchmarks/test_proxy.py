@@ -97,14 +97,14 @@ async def test_a_listener_tells_a_stream_that_broke_off():
         assert not await listener.ended
 
 
-async def test_the_longest_silence_is_kept():
-    readings = iter([0.0, 0.1, 0.9, 1.0])
+async def test_the_wait_for_the_first_byte_and_the_longest_silence_are_kept():
+    readings = iter([0.0, 0.3, 0.4, 1.2, 1.3])
     listener = OpenStreamListener(b"", lambda: next(readings))
     listener.connection_made(Mute())
     for piece in (b"a", b"b", b"c", b"0\r\n\r\n"):
         listener.data_received(piece)
 
-    assert listener.longest == pytest.approx(0.8)
+    assert (listener.first, listener.longest) == pytest.approx((0.3, 0.8))
     assert listener.ended.result() is True
 
 

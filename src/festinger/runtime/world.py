@@ -47,6 +47,8 @@ RESOLVE_SPACE = "resolve_space"
 TEND = "tend_world"
 
 NIGHTLY = "41 3 * * *"
+REST_SECONDS = 0.1
+"""Between two reloads of a world that others change in a burst."""
 HOUR = timedelta(hours=1)
 
 
@@ -186,7 +188,7 @@ def register_world_jobs(app: "App", room: WorldService) -> None:
 
 async def start_world_sync(stack: AsyncExitStack, app: "App", room: WorldService) -> None:
     """Follow the changes of other processes, and write counts periodically and at exit."""
-    app.listener.on_change(ROOM, room.worlds.changed)
+    app.listener.on_change(ROOM, room.worlds.changed, rest=REST_SECONDS)
 
     async def write_counts_for_ever() -> None:
         while True:

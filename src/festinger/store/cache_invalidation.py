@@ -76,8 +76,6 @@ log = structlog.get_logger(room="store")
 
 COMPARE_SECONDS = 30.0
 POLL_SECONDS = 2.0
-REST_SECONDS = 0.1
-"""Between reloads: a burst of changes is reloaded twice, at its first and after its last."""
 PROOF_SECONDS = 2.0
 """How long a message to oneself may take before the connection counts as deaf."""
 DEAF_SECONDS = 60.0
@@ -103,28 +101,26 @@ class CacheListener:
     """Keeps the caches of one process consistent while `run` runs."""
 
     def __init__(
-        self,
-        store: Store,
-        *,
-        compare_every: float = COMPARE_SECONDS,
-        poll_every: float = POLL_SECONDS,
-        rest: float = REST_SECONDS,
+        self, store: Store, *, compare_every: float = COMPARE_SECONDS, poll_every: float = POLL_SECONDS
     ) -> None:
         self.hearing = ListenerState.STARTING
         self._store = store
         self._compare_every = compare_every
         self._poll_every = poll_every
-        self._rest = rest
         self._reloads: defaultdict[str, list[Reload]] = defaultdict(list)
+        self._rests: dict[str, float] = {}
+        self._resting: set[CacheScope] = set()
         self._seen: dict[CacheScope, int] = {}
         self._pending: dict[CacheScope, tuple[CacheChange, ReloadReason]] = {}
         self._wake = asyncio.Event()
         self._moved = asyncio.Condition()
         self._word_heard = asyncio.Event()
 
-    def on_change(self, room: str, reload: Reload) -> None:
-        """Call `reload` for each change of `room`, in any space."""
+    def on_change(self, room: str, reload: Reload, *, rest: float = 0.0) -> None:
+        """Call `reload` for each change of `room`, in any space; a burst within `rest` seconds at its first and after
+        its last."""
         self._reloads[room].append(reload)
+        self._rests[room] = rest
 
     async def run(self) -> Never:
         """Listen, compare and reload until canceled. Wait for a store that is down."""
@@ -216,11 +212,20 @@ class CacheListener:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            while self._pending:
-                change, why = self._pending.pop(next(iter(self._pending)))
+            while ready := [what for what in self._pending if what not in self._resting]:
+                change, why = self._pending.pop(ready[0])
                 if self._seen.get(change.what, GONE) != change.version:
                     await self._reload(change, why)
-            await asyncio.sleep(self._rest)
+                    self._let_rest(change.what)
+
+    def _let_rest(self, what: CacheScope) -> None:
+        if rest := self._rests.get(what.room):
+            self._resting.add(what)
+            asyncio.get_running_loop().call_later(rest, self._end_rest, what)
+
+    def _end_rest(self, what: CacheScope) -> None:
+        self._resting.discard(what)
+        self._wake.set()
 
     async def _reload(self, change: CacheChange, why: ReloadReason) -> None:
         try:
