@@ -25,6 +25,7 @@ from benchmarks.proxy import PROXY
 from benchmarks.recall import RECALL
 from benchmarks.reports import REPORT
 from benchmarks.result import BenchMetric
+from benchmarks.retire import RETIRE
 from benchmarks.said import SAID
 from benchmarks.speed import GROWTH, SPEED
 from benchmarks.statement_pairs import STATEMENT_PAIRS
@@ -49,6 +50,7 @@ SUITES = {
         SUPERSEDE,
         CONTRADICT,
         STATEMENT_PAIRS,
+        RETIRE,
         EXTRACT,
         HOSTILE,
         HYGIENE,
