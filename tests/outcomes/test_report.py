@@ -190,7 +190,7 @@ async def test_fifty_batches_at_once_lose_nothing(store: Store) -> None:
     assert await compare_memories_with_logs(watched.deps, watched.reporter().scope.space) == (20, [])
 
 
-@pytest.mark.requirement("O-41", "X-98")
+@pytest.mark.requirement("O-41")
 async def test_the_doctor_fails_when_a_memory_is_not_as_its_log_says(store: Store) -> None:
     watched = Watched(store)
     one, two = await watched.memories(2)

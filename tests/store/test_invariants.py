@@ -269,7 +269,6 @@ def test_no_example_is_left_of_a_rule_that_is_gone():
     assert BREAKS.keys() == INVARIANTS.keys()
 
 
-@pytest.mark.requirement("X-98")
 async def test_broken_rows_are_counted_named_and_only_read(store: Store):
     mind = Mind(store)
     for number in range(SHOWN + 5):

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import psycopg
-import pytest
 from tests.cli.shell import Shell
 
 from festinger.cli.commands.status import STYLES
@@ -53,7 +52,6 @@ def test_what_fails_is_shown_in_red():
     assert [row.style for row in table.rows] == [None, "bold red", None]
 
 
-@pytest.mark.requirement("X-98")
 def test_a_deep_look_reads_the_rows_too_and_fails_when_one_is_broken(shell: Shell):
     shell("learn", "Ada juggles clubs")
     usual, whole = (shell("doctor", *deep, "--json").json["checks"] for deep in ([], ["--deep"]))
