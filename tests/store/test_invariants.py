@@ -53,7 +53,9 @@ async def live(at: Sleeper) -> None:
     await memory.propose("Show the clock in the kitchen", category="ux", scope="home")
     await memory.censor("(?i)secret plan", reason="hush")
     await memory.check("Here is the secret plan.")
-    await memory.forget(known(await memory.learn("Cleo hides the spare key")), reason="asked")
+    key, place = [known(await memory.learn(f"Cleo hides the spare key {where}")) for where in ("inside", "outside")]
+    await memory.supersede(key, new=place)
+    await memory.forget(place, reason="asked")
     await memory.repair(session="s3")
     await drain(at.app.jobs)
 
@@ -263,6 +265,7 @@ def test_each_rule_sees_the_row_that_breaks_it(used: Used, name: str):
     assert {row["severity"] for row in after} == {"warn" if name in WARNINGS else "fail"}
     assert {row["found"] for row in after} == {len(after)}
     assert {row["space_id"] for row in after} == {MAIN_SPACE}
+    assert all(("backup" in row["remedy"]) is (name not in WARNINGS) for row in after)
 
 
 def test_no_example_is_left_of_a_rule_that_is_gone():

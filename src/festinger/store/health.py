@@ -122,6 +122,6 @@ def _build_broken_check(query: Query, rows: Sequence[Row]) -> Check:
         name=f"rows.{query.name}",
         severity=CheckSeverity(rows[0]["severity"]),
         message=f"{found:,} rows break this rule: {query.purpose} First: {shown[0]['id']} ({shown[0]['what']}).",
-        remedy="Make a backup (`festinger backup`), then report this; `--json` names the rows, without words of people.",
+        remedy=rows[0]["remedy"],
         details={"found": found, "rows": shown},
     )

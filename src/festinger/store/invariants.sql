@@ -5,12 +5,14 @@
 -- part: shown
 -- The first broken rows, and how many there are.
 select %(space)s::text as space_id, broken.id::text as id, broken.what::text as what, 'fail' as severity,
+    'Make a backup (`festinger backup`), then report this; `--json` names the rows, without words of people.' as remedy,
     count(*) over () as found
 from broken order by broken.id::text limit %(limit)s
 
 -- part: noted
 -- The same where it is only worth a look.
 select %(space)s::text as space_id, broken.id::text as id, broken.what::text as what, 'warn' as severity,
+    'Nothing is lost. Look at these rows if they stay so while a worker runs; `--json` names them.' as remedy,
     count(*) over () as found
 from broken order by broken.id::text limit %(limit)s
 
@@ -32,37 +34,42 @@ with broken as (
 
 -- name: successors_end
 -- Whoever follows what replaced a memory comes to one that nothing replaced; there is no ring.
-with recursive ended as (
-    select m.id from memory m where m.space_id = %(space)s and m.superseded_by is null
-    union all
-    select m.id from memory m join ended e on m.superseded_by = e.id where m.space_id = %(space)s
+with recursive later (id, successor) as (
+    select m.id, m.superseded_by from memory m where m.space_id = %(space)s and m.superseded_by is not null
+    union
+    select l.id, m.superseded_by from later l
+    join memory m on m.space_id = %(space)s and m.id = l.successor and m.superseded_by is not null
 ), broken as (
-    select m.id, 'replaced by ' || m.superseded_by as what from memory m
-    where m.space_id = %(space)s and m.superseded_by is not null and m.id not in (select e.id from ended e)
+    select l.id, 'replaced by itself in the end' as what from later l where l.id = l.successor
 )
 -- use: shown
 
 -- name: replacements_recorded
 -- A change that stands says which memory replaced a superseded one, unless a repair let an heir take its place.
-with broken as (
+with told as (
+    select each.key as id, each.value ->> 'superseded_by' as successor from memory_change c
+    cross join lateral jsonb_each(c.after -> 'memories') as each
+    where c.space_id = %(space)s and c.op = 'supersede' and c.undone_at is null
+), repaired as (
+    select unnest(c.memory_ids) as id from memory_change c
+    where c.space_id = %(space)s and c.op = 'repair' and c.undone_at is null
+), broken as (
     select m.id, 'replaced by ' || m.superseded_by as what from memory m
     where m.space_id = %(space)s and m.status = 'superseded'
-      and not exists (
-          select from memory_change c where c.space_id = m.space_id and c.memory_ids @> array[m.id]
-            and c.undone_at is null
-            and (c.op = 'repair' or c.op = 'supersede'
-                 and c.after -> 'memories' -> m.id::text ->> 'superseded_by' = m.superseded_by::text))
+      and not exists (select from told t where t.id = m.id::text and t.successor = m.superseded_by::text)
+      and not exists (select from repaired r where r.id = m.id)
 )
 -- use: shown
 
 -- name: merges_recorded
 -- A change that stands says into which memory a merged one went.
-with broken as (
+with told as (
+    select c.after ->> 'from' as id, c.after ->> 'into' as survivor from memory_change c
+    where c.space_id = %(space)s and c.op = 'merge' and c.undone_at is null
+), broken as (
     select m.id, 'merged into ' || m.superseded_by as what from memory m
     where m.space_id = %(space)s and m.status = 'merged'
-      and not exists (
-          select from memory_change c where c.space_id = m.space_id and c.memory_ids @> array[m.id]
-            and c.undone_at is null and c.op = 'merge' and c.after ->> 'into' = m.superseded_by::text)
+      and not exists (select from told t where t.id = m.id::text and t.survivor = m.superseded_by::text)
 )
 -- use: shown
 
@@ -429,13 +436,13 @@ with broken as (
 
 -- name: duplicates_end
 -- Whoever follows the duplicates of proposals comes to one that stands for itself; there is no ring.
-with recursive ended as (
-    select p.id from proposal p where p.space_id = %(space)s and p.duplicate_of is null
-    union all
-    select p.id from proposal p join ended e on p.duplicate_of = e.id where p.space_id = %(space)s
+with recursive later (id, original) as (
+    select p.id, p.duplicate_of from proposal p where p.space_id = %(space)s and p.duplicate_of is not null
+    union
+    select l.id, p.duplicate_of from later l
+    join proposal p on p.space_id = %(space)s and p.id = l.original and p.duplicate_of is not null
 ), broken as (
-    select p.id, 'duplicate of ' || p.duplicate_of as what from proposal p
-    where p.space_id = %(space)s and p.duplicate_of is not null and p.id not in (select e.id from ended e)
+    select l.id, 'a duplicate of itself in the end' as what from later l where l.id = l.original
 )
 -- use: shown
 
@@ -560,7 +567,7 @@ with counted as (
 ), totals as (
     select t.source, t.docs, t.total_len from words_total t where t.space_id = %(space)s and t.docs <> 0
 ), broken as (
-    select coalesce(c.source, k.source) || ' ' || coalesce(c.term, k.term) as id,
+    select coalesce(c.source, k.source) || ' ' || left(md5(coalesce(c.term, k.term)), 12) as id,
         coalesce(k.df, 0) || ' instead of ' || coalesce(c.df, 0) as what
     from counted c full join kept k on k.source = c.source and k.term = c.term
     where c.df is distinct from k.df
