@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from tests.architecture.source import PACKAGE
 
+from festinger.store.health import INVARIANTS
 from festinger.store.queries import Query, load_queries
 from festinger.store.vectors import EmbeddingModelSpec, bind_model
 
@@ -23,6 +24,7 @@ UNPLANNED = {
     "jobs.listen_sleep": "turns hearing on",
     "memory.size_up": "looks at tables for later plans",
     "store.begin_limited": "begins a transaction",
+    "store.begin_reading": "begins a transaction",
     "store.begin_snapshot": "sets the isolation of a transaction",
     "store.change_role": "changes a role",
     "store.close_database": "changes who may enter a database",
@@ -79,7 +81,8 @@ def rooms() -> list[str]:
 
 
 def every_query() -> list[Query]:
-    return [query for room in rooms() for query in load_queries(f"festinger.{room}").values()]
+    named = [query for room in rooms() for query in load_queries(f"festinger.{room}").values()]
+    return [*named, *INVARIANTS.values()]
 
 
 def plannable() -> list[Query]:

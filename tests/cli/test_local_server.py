@@ -34,6 +34,7 @@ def test_recall_and_learn_use_the_running_server_and_the_store_without_one(
             doctor = shell("doctor", "--json").json["checks"]
         login = shell("login")
         status = shell("status")
+        deep = shell("doctor", "--deep", "--json").json["checks"]
         served.stop(signal.SIGKILL)
     after = shell("recall", CUE)
 
@@ -46,6 +47,8 @@ def test_recall_and_learn_use_the_running_server_and_the_store_without_one(
     base = f"http://127.0.0.1:{served.port}"
     assert {check["name"]: check["message"] for check in doctor}["server"] == f"The server runs at {base}."
     assert {"proxy.capture", "proxy.memory"} <= {check["name"] for check in doctor}
+    rules = {check["name"]: check["severity"] for check in deep if check["name"].startswith("rows")}
+    assert ("proxy.capture" in {check["name"] for check in deep}, rules) == (True, {"rows": "ok"})
     assert login.out.startswith(f"{base}/admin/login?code=")
     assert base in status.out
     # It was killed and could not tidy up.

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.jobs.deps import rows
 from tests.memory.remembering import Mind, memories
+from tests.soundness import assert_sound
 
 from festinger.clock import system_clock
 from festinger.ids import SpaceId, id_maker
@@ -80,6 +81,7 @@ async def test_mixed_learning_in_three_processes_never_waits_in_a_ring(store: St
     assert await rows(store, DOUBLES) == []
     counts = await rows(store, "select count(*) as n from memory_sighting")
     assert counts[0]["n"] == actions.total() - actions[LearnAction.REFUSED] - actions[LearnAction.ECHOED]
+    await assert_sound(store, besides=("conflicts_can_be_decided", "pending_pairs_match"))
 
 
 async def test_near_twins_learnt_at_once_become_one(store: Store):

@@ -5,13 +5,14 @@ from dataclasses import replace
 import pytest
 from tests.jobs.deps import rows
 from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, bundled, known, memories, now, says, texts
+from tests.soundness import assert_sound
 
 from festinger.errors import ProviderDown
 from festinger.ids import MAIN_SPACE, SpaceId
 from festinger.judge.model import Judgement
 from festinger.llm.model import Model
 from festinger.llm.providers.scripted import build_scripted_model
-from festinger.memory.edit import edit
+from festinger.memory.edit import edit, merge
 from festinger.memory.jobs import EMBED
 from festinger.memory.late_judgements import embed_missing_memories, judge_pending_pairs, recheck_memory
 from festinger.memory.learn.result import Learned
@@ -212,3 +213,24 @@ async def test_the_bundled_model_stops_at_numbers_and_opposites(store: Store):
     assert actions == [LearnAction.SUPERSEDED, LearnAction.CONFLICTED, LearnAction.STORED]
     assert now(await mind.learn("ben likes TEA")).confirmation_count == 1
     await embedder.close()
+
+
+@pytest.mark.requirement("M-33")
+async def test_merges_on_top_of_each_other_are_undone_one_by_one_and_each_gets_its_sightings_back(store: Store):
+    mind = Mind(store)
+    bees = await mind.learn("Ann keeps bees")
+    mill, rock = [await mind.learn(text, origin="model") for text in ("The mill grinds", "Basalt is a rock")]
+    for session in ("s2", "s3"):
+        await mind.learn("Basalt is a rock", origin="model", session=session)
+    before = await rows(store, "select id, memory_id, moved_by from memory_sighting order by id")
+    first = await merge(mind.deps, MAIN_SPACE, [known(rock), known(mill)], by="ann")
+    second = await merge(mind.deps, MAIN_SPACE, [first.memory.id, known(bees)], by="ann")
+    assert {each.status for each in await memories(store)} == {Status.ACTIVE, Status.MERGED}
+    assert second.memory.id == known(bees)
+
+    for change in (second.change, first.change):
+        assert change is not None
+        await undo(mind.deps, MAIN_SPACE, change, by="ann")
+        await assert_sound(store)
+
+    assert await rows(store, "select id, memory_id, moved_by from memory_sighting order by id") == before

@@ -3,13 +3,19 @@
 from dataclasses import replace
 
 import pytest
-from tests.jobs.deps import rows
+from tests.jobs.deps import rows, run_sql
 from tests.memory.remembering import REFERENCE, Mind, NearEmbedder, known, says, texts
 
 from festinger.errors import BadInput
 from festinger.ids import MAIN_SPACE
 from festinger.memory.model import LearnAction
-from festinger.memory.reembed import count_memories_by_model, drop_vectors, measure_progress, reembed
+from festinger.memory.reembed import (
+    check_current_vectors,
+    count_memories_by_model,
+    drop_vectors,
+    measure_progress,
+    reembed,
+)
 from festinger.store.pool import Store
 
 OLD, NEW = "scripted:near", "scripted:newer"
@@ -131,3 +137,17 @@ async def test_going_back_needs_no_work_while_the_old_vectors_are_there(store: S
     mind.embedder = first
 
     assert (await measure_progress(mind.deps, MAIN_SPACE)).left == 0
+
+
+async def test_the_doctor_says_how_many_memories_lack_a_vector_of_their_present_words(store: Store):
+    mind = Mind(store)
+    await mind.learn("Ann keeps bees")
+    await mind.learn("The mill grinds")
+    whole = await check_current_vectors(mind.deps, [MAIN_SPACE])
+    await run_sql(store, "update memory set content = 'Ann keeps wasps' where content = 'Ann keeps bees'")
+    broken = await check_current_vectors(mind.deps, [MAIN_SPACE])
+
+    assert (whole.severity, whole.message) == ("ok", "2 of 2 memories have vectors of their present words.")
+    assert (broken.severity, broken.details) == ("warn", {"left": 1})
+    assert broken.message.startswith("1 of 2 memories")
+    assert "festinger reembed" in broken.remedy

@@ -15,7 +15,7 @@ from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.result import Learned
 from festinger.outcomes.model import ReportSource
-from festinger.outcomes.replay import compare_memories_with_logs, withdraw_outcomes
+from festinger.outcomes.replay import check_replay, compare_memories_with_logs, withdraw_outcomes
 from festinger.store.pool import Store
 from festinger.world.decisions import ConflictJudge, ConflictVerdict, decide_conflict, undo_conflict_decision
 from festinger.world.edge_statements import apply_statement
@@ -188,6 +188,23 @@ async def test_fifty_batches_at_once_lose_nothing(store: Store) -> None:
     assert await watched.count("outcome") == 1000
     # The log is in the order in which rows changed, so some serial order gives every float.
     assert await compare_memories_with_logs(watched.deps, watched.reporter().scope.space) == (20, [])
+
+
+@pytest.mark.requirement("O-41")
+async def test_the_doctor_fails_when_a_memory_is_not_as_its_log_says(store: Store) -> None:
+    watched = Watched(store)
+    one, two = await watched.memories(2)
+    await watched.hooks().on_context_used([one, two], {str(one): "acted", str(two): "contradicted"})
+    seen: list[tuple[int, int | None, str]] = []
+    whole = await check_replay(watched.deps, [MAIN_SPACE], lambda *each: seen.append(each))
+    await run_sql(store, "update memory set confidence = confidence + 1e-15 where id = %(id)s", id=one)
+    broken = await check_replay(watched.deps, [MAIN_SPACE], lambda *each: seen.append(each))
+
+    assert (whole.severity, seen[0]) == ("ok", (2, None, "memories replayed"))
+    assert whole.message == "2 memories with outcomes were replayed; 0 numbers differ."
+    assert broken.severity == "fail"
+    assert [(each["memory"], each["column"]) for each in broken.details["wrong"]] == [(str(one), "confidence")]
+    assert "festinger outcomes verify" in broken.remedy
 
 
 @pytest.mark.requirement("O-29")

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 from tests.store.relay import relay_to
 
-from festinger.errors import BadSetting, NotFound, StoreDown, StoreUnfit
+from festinger.errors import BadSetting, FestingerError, NotFound, StoreDown, StoreUnfit
 from festinger.observability.metrics import STORE_ROUND_TRIPS
 from festinger.settings.tree import StoreSettings
 from festinger.store.pool import LIFETIME_SECONDS, NestedStore, Store, open_store
@@ -42,6 +42,22 @@ async def test_a_transaction_is_all_or_nothing(store: Store) -> None:
         await insert_then_fail()
 
     assert await store.value(sql("select count(*) from space")) == 1
+
+
+async def test_a_snapshot_sees_one_moment_and_cannot_write(store: Store) -> None:
+    count, add = sql("select count(*) from space"), sql("insert into space (id, name) values (%(id)s, %(id)s)")
+    async with store.transaction(snapshot=True) as transaction:
+        before = await transaction.value(count)
+        await store.run(add, id="other")
+        after = await transaction.value(count)
+        limit = await transaction.value(SHOW, name="statement_timeout")
+    async with store.transaction(snapshot=True) as transaction:
+        later = await transaction.value(count)
+        with pytest.raises(FestingerError):
+            await transaction.run(add, id="third")
+
+    assert (before, after, later, limit) == (1, 1, 2, "0")
+    assert await store.value(count) == 2
 
 
 async def test_many_rows_go_in_together(store: Store) -> None:

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 from tests.jobs.deps import rows, run_sql
 from tests.runtime.server import Hands
+from tests.soundness import assert_sound
 from tests.stories.model import Turn
 from tests.stories.plot import note_in
 from tests.stories.stage import Got, Stage, parents, stage
@@ -121,6 +122,8 @@ async def test_a_contradiction_is_marked_at_once_decided_over_night_and_can_be_u
         await undo_conflict_decision(at.app.world.deps, MAIN_SPACE, UUID(item["id"]), by="reviewer")
         await say(at, "And gnommoweb now?")
         undone = note(at)
+        # Who knows the world takes the edge back; the memory of the same sentence stays.
+        await assert_sound(at.app.store, besides=("memories_outlive_edges",))
 
     assert same == following == "gnommoweb: [type?] repo — conflict pending"
     assert (item["collision_type"], item["status"], item["incoming"]["parent"]) == ("isa_isa", "pending", "container")

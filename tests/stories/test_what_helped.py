@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from tests.jobs.deps import rows
+from tests.soundness import assert_sound
 from tests.stories.clients import ollama_call
 from tests.stories.model import ToolCall, Turn
 from tests.stories.plot import note_in
@@ -141,6 +142,7 @@ async def test_a_person_who_corrects_a_reply_replaces_the_memory_behind_it(datab
         contradicted = await outcomes(at)
         await talk(at, "Which is Rana's favourite colour, again?")
         elsewhere = note(at)
+        await assert_sound(at.app.store)
 
     assert shown == f"- {teal}"
     assert (acted[stale], contradicted[stale]) == ([("acted", "inferred")], [("contradicted", "inferred")])

@@ -438,13 +438,22 @@ update memory_sighting set counted = true, uncounted_because = null
 where space_id = %(space)s and id = %(id)s and not counted;
 
 -- name: move_sightings
--- Gives the sightings of a twin to the memory that stays; a cause that has counted there does not count twice.
+-- Gives the sightings of a twin to the memory that stays; the change remembers which merges had brought them before.
+with before as (
+    select jsonb_object_agg(s.id, s.moved_by) as moved from memory_sighting s
+    where s.space_id = %(space)s and s.memory_id = %(duplicate)s and s.moved_by is not null
+), noted as (
+    update memory_change c set after = c.after || jsonb_build_object('moved', b.moved) from before b
+    where c.space_id = %(space)s and c.id = %(change)s and b.moved is not null
+)
 update memory_sighting s set memory_id = %(into)s, moved_by = %(change)s
 where s.space_id = %(space)s and s.memory_id = %(duplicate)s;
 
 -- name: move_sightings_back
--- Takes a merge back.
-update memory_sighting s set memory_id = %(duplicate)s, moved_by = null
+-- Takes a merge back; what an earlier merge had brought can be taken back after it.
+update memory_sighting s set memory_id = %(duplicate)s, moved_by = (
+    select (c.after -> 'moved' ->> s.id::text)::uuid from memory_change c
+    where c.space_id = s.space_id and c.id = %(change)s)
 where s.space_id = %(space)s and s.memory_id = %(into)s and s.moved_by = %(change)s;
 
 -- name: put_links

@@ -6,7 +6,7 @@ first, a hundred at a time, and can be stopped and resumed. Each memory is then 
 the new model's thresholds.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from festinger.embedding.providers.none import NAME as NO_EMBEDDER
@@ -14,6 +14,7 @@ from festinger.errors import BadInput
 from festinger.ids import SpaceId
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.late_judgements import embed_missing_memories, recheck_memory
+from festinger.observability.checks import Check, ok_check, warning_check
 from festinger.store.queries import load_queries
 
 Q = load_queries("festinger.memory")
@@ -44,6 +45,15 @@ async def measure_progress(deps: MemoryDeps, space: SpaceId, *, model: str | Non
         return ReembedProgress(done=0, total=0)
     row = await deps.store.one(Q["count_embedded"], space=space, model=name)
     return ReembedProgress(done=row["done"], total=row["total"])
+
+
+async def check_current_vectors(deps: MemoryDeps, spaces: Sequence[SpaceId]) -> Check:
+    """Check that every live memory has vectors of its present words by the present model."""
+    found = [await measure_progress(deps, space) for space in spaces]
+    left, total = sum(each.left for each in found), sum(each.total for each in found)
+    said = f"{total - left:,} of {total:,} memories have vectors of their present words."
+    wait = "A job makes the others while a worker runs; or run `festinger reembed`."
+    return warning_check("memory.embedded", said, wait, left=left) if left else ok_check("memory.embedded", said)
 
 
 async def reembed(deps: MemoryDeps, space: SpaceId, *, report: Report) -> int:

@@ -4,10 +4,13 @@ The same list is printed by `festinger doctor`, served as JSON and shown in the 
 the checks about itself.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+Report = Callable[[int, int | None, str], None]
+"""Called while a long check runs with what is done, the total if known, and a note."""
 
 
 class CheckSeverity(StrEnum):

@@ -20,6 +20,7 @@ from festinger.memory.changes import (
     MemoryChangeOp,
     apply_belief_updates,
     changes_of,
+    load_existing_memories,
     lock_memories_in_order,
 )
 from festinger.memory.confidence import (
@@ -34,6 +35,7 @@ from festinger.memory.confidence import (
 )
 from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.model import Memory, belief_columns
+from festinger.observability.checks import Check, Report, failed_check, ok_check
 from festinger.outcomes.effects import OutcomeDelta, OutcomeState, apply_delta
 from festinger.outcomes.model import OutcomeDeps
 from festinger.outcomes.store import load_outcome_states, reset_to_declared, save_changed_rhythms
@@ -323,19 +325,34 @@ async def reinstate_outcomes(
     await recompute_and_save_states(deps, transaction, space, held, at=deps.clock())
 
 
-async def compare_memories_with_logs(deps: OutcomeDeps, space: SpaceId) -> tuple[int, list[OutcomeMismatch]]:
+async def compare_memories_with_logs(
+    deps: OutcomeDeps, space: SpaceId, report: Report = lambda _done, _total, _note: None
+) -> tuple[int, list[OutcomeMismatch]]:
     """Compare every memory that has outcomes with its logs; return the number checked and what differs."""
     wrong: list[OutcomeMismatch] = []
     seen, after = 0, FIRST
     while True:
-        async with deps.store.transaction() as transaction:
+        # Of one moment, so that nobody's outcome is in the log and not yet in the memory.
+        async with deps.store.transaction(snapshot=True) as transaction:
             rows = await transaction.all(Q["memories_with_outcomes"], space=space, after=after, limit=PAGE)
             if not rows:
                 return seen, wrong
-            held = await lock_memories_in_order(transaction, space, [row["memory_id"] for row in rows])
+            held = await load_existing_memories(transaction, space, [row["memory_id"] for row in rows])
             found = await replay_states(deps, transaction, space, held)
         seen, after = seen + len(held), rows[-1]["memory_id"]
         wrong += [each for id_, memory in held.items() for each in _find_mismatches(memory, found[id_])]
+        report(seen, None, "memories replayed")
+
+
+async def check_replay(deps: OutcomeDeps, spaces: Sequence[SpaceId], report: Report) -> Check:
+    """Check that the logs give what is stored of every memory that has outcomes."""
+    compared = [await compare_memories_with_logs(deps, space, report) for space in spaces]
+    wrong = [each.as_json() for _, those in compared for each in those]
+    said = f"{sum(seen for seen, _ in compared):,} memories with outcomes were replayed; {len(wrong)} numbers differ."
+    remedy = "Make a backup (`festinger backup`), then report this; `festinger outcomes verify` names them all."
+    return (
+        failed_check("outcomes.replay", said, remedy, wrong=wrong[:20]) if wrong else ok_check("outcomes.replay", said)
+    )
 
 
 def _find_mismatches(memory: Memory, state: OutcomeState) -> list[OutcomeMismatch]:

@@ -1,4 +1,4 @@
-"""Reports the numbers of the installation, and follows its events.
+"""Reports the numbers of the installation, checks its rows, and follows its events.
 
 Following polls the outbox's feed: a notification would be faster, but polling is simple, never misses
 anything and costs one small query.
@@ -19,10 +19,13 @@ from festinger.jobs.backpressure import read_backlog
 from festinger.jobs.dead_letters import JobState, list_jobs
 from festinger.judge.records import load_backlog, model_usage_since
 from festinger.memory.health import count_sightings_since, count_waiting
-from festinger.memory.reembed import measure_progress
+from festinger.memory.reembed import check_current_vectors, measure_progress
+from festinger.observability.checks import Check, Report
+from festinger.outcomes.replay import check_replay
 from festinger.outcomes.stats import DAY, WEEK, outcome_stats
 from festinger.proposals.health import proposal_stats as proposals_tally
 from festinger.runtime.app import App
+from festinger.store.health import check_invariants
 from festinger.store.repositories.models import CostReport, last_day_costs, lifetime_costs
 from festinger.store.repositories.spaces import load_run_summary
 
@@ -110,6 +113,16 @@ def summarize_outcome_span(span: Mapping[str, Any]) -> dict[str, Any]:
 def _summarize_costs(costs: CostReport) -> dict[str, Any]:
     total = costs.total
     return {"calls": total.calls, "failed": total.failed, "usd": float(total.cost_usd), "unpriced": total.unpriced}
+
+
+async def run_deep_checks(app: App, report: Report) -> list[Check]:
+    """Check what must hold of the rows themselves, by reading all of them."""
+    spaces = app.directory.ids()
+    return [
+        *await check_invariants(app.store, spaces, report),
+        await check_current_vectors(app.memory.deps, spaces),
+        await check_replay(app.outcomes.deps, spaces, report),
+    ]
 
 
 LOOK_SECONDS = 0.5

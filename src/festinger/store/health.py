@@ -1,26 +1,31 @@
 """Checks the health of the database for `doctor`.
 
-Covers connectivity and versions, clock skew, the connection pool, the last crash and the age of the last
-backup.
+Covers connectivity and versions, clock skew, the connection pool, the last crash, the age of the last backup
+and, if asked, what must hold of all rows.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from festinger.clock import iso
 from festinger.errors import StoreDown
-from festinger.observability.checks import Check, failed_check, ok_check, warning_check
+from festinger.ids import SpaceId
+from festinger.observability.checks import Check, CheckSeverity, Report, failed_check, ok_check, warning_check
 from festinger.settings.tree import StoreSettings
 from festinger.store.backup.backup import AUTOMATIC, SUFFIX
 from festinger.store.paths import HomeLayout
-from festinger.store.pool import Store
-from festinger.store.queries import load_queries
+from festinger.store.pool import Row, Store
+from festinger.store.queries import Query, load_queries
 from festinger.store.repositories.spaces import latest_crash
 
 Q = load_queries("festinger.store")
+INVARIANTS = load_queries("festinger.store", "invariants.sql")
 
 CLOCK_SLACK = timedelta(seconds=5)
 RECENT = timedelta(days=7)
+SHOWN = 20
+"""Broken rows of a space that are named."""
 
 
 async def check_store(store: Store, settings: StoreSettings, *, home: Path, now: datetime) -> list[Check]:
@@ -94,3 +99,29 @@ def check_backups(settings: StoreSettings, home: Path, *, now: datetime) -> Chec
             days=days,
         )
     return ok_check("store.backup", f"The last automatic backup is {days} days old.", days=days)
+
+
+async def check_invariants(store: Store, spaces: Sequence[SpaceId], report: Report) -> list[Check]:
+    """Run each query of `invariants.sql` in each space. Rules that hold are one check together."""
+    broken = []
+    for done, query in enumerate(INVARIANTS.values()):
+        report(done, len(INVARIANTS), query.name)
+        rows: list[Row] = []
+        for space in spaces:
+            async with store.transaction(snapshot=True) as transaction:
+                rows += await transaction.all(query, space=space, limit=SHOWN)
+        broken += [_build_broken_check(query, rows)] if rows else []
+    held = f"{len(INVARIANTS) - len(broken)} of {len(INVARIANTS)} rules about rows hold."
+    return [ok_check("rows", held, spaces=len(spaces)), *broken]
+
+
+def _build_broken_check(query: Query, rows: Sequence[Row]) -> Check:
+    found = sum({row["space_id"]: row["found"] for row in rows}.values())
+    shown = [{name: row[name] for name in ("space_id", "id", "what")} for row in rows[:SHOWN]]
+    return Check(
+        name=f"rows.{query.name}",
+        severity=CheckSeverity(rows[0]["severity"]),
+        message=f"{found:,} rows break this rule: {query.purpose} First: {shown[0]['id']} ({shown[0]['what']}).",
+        remedy=rows[0]["remedy"],
+        details={"found": found, "rows": shown},
+    )

@@ -176,18 +176,21 @@ class Store:
 
     @asynccontextmanager
     async def transaction(
-        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
+        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST, snapshot: bool = False
     ) -> AsyncIterator[Transaction]:
         """Open a transaction on its own connection.
 
         `hot` applies the limit of the request path and `plan` sets how statements are planned; `patient`
-        removes the limit, for work that is known to take long.
+        removes the limit, for work that is known to take long. A `snapshot` is patient, sees one moment and
+        cannot write.
         """
+        patient = patient or snapshot
         limit = self._settings.hot_timeout_ms if hot else self._settings.statement_timeout_ms
         with translate_store_errors():
             async with AsyncExitStack() as stack:
                 is_plain = plan is PlanMode.BY_COST and not (hot or patient)
                 first = b"" if is_plain else _begin_limited(0 if patient else limit, plan)
+                first = Q["begin_reading"].sql.encode() if snapshot else first
                 connection = await self._begin(stack, wait=limit / 1000, first=first)
                 transaction = Transaction(connection, limit=math.inf if patient else limit / 1000)
                 if self._line.pooler:
@@ -354,7 +357,7 @@ class NestedStore(Store):
 
     @asynccontextmanager
     async def transaction(
-        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST
+        self, *, hot: bool = False, patient: bool = False, plan: PlanMode = PlanMode.BY_COST, snapshot: bool = False
     ) -> AsyncIterator[Transaction]:
         """Open a savepoint; limits and plans are those of the outer transaction."""
         async with self._outer.savepoint():

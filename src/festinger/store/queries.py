@@ -90,9 +90,9 @@ class Queries(Mapping[str, Query]):
 
 
 @cache
-def load_queries(package: str) -> Queries:
+def load_queries(package: str, file: str = "queries.sql") -> Queries:
     """Load the queries of a package (such as `festinger.events`)."""
-    text = files(package).joinpath("queries.sql").read_text(encoding="utf-8")
+    text = files(package).joinpath(file).read_text(encoding="utf-8")
     return Queries(package.rpartition(".")[2], text)
 
 

@@ -14,6 +14,10 @@ select set_config('statement_timeout', %(statement_timeout)s, %(local)s),
 -- Begins a transaction with a limit of its own: the tighter one of the request path, or none (0); and says how it plans.
 begin; set local statement_timeout = {timeout}; set local plan_cache_mode = {plan};
 
+-- name: begin_reading
+-- Begins a transaction without a limit that sees the database as of one moment and cannot write.
+begin isolation level repeatable read, read only; set local statement_timeout = 0;
+
 -- name: choose_plan
 -- Says how the statements of this transaction are planned from here on.
 select set_config('plan_cache_mode', %(plan)s, true);

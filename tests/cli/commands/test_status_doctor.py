@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+import psycopg
 from tests.cli.shell import Shell
 
 from festinger.cli.commands.status import STYLES
@@ -47,6 +50,33 @@ def test_what_fails_is_shown_in_red():
     table = CommandContext().table(("", "check"), [("ok", "a"), ("FAIL", "b"), ("", "c")], styles=STYLES)
 
     assert [row.style for row in table.rows] == [None, "bold red", None]
+
+
+def test_a_deep_look_reads_the_rows_too_and_fails_when_one_is_broken(shell: Shell):
+    shell("learn", "Ada juggles clubs")
+    usual, whole = (shell("doctor", *deep, "--json").json["checks"] for deep in ([], ["--deep"]))
+    assert shell.database is not None
+    with psycopg.connect(shell.database) as connection:
+        connection.execute("update memory set cause_count = 7")
+    said = shell("doctor", "--deep", "--json")
+    people = shell("doctor", "--deep").out
+    found = {check["name"]: check for check in said.json["checks"]}
+
+    added = {check["name"] for check in whole} - {check["name"] for check in usual}
+    assert added == {"rows", "memory.embedded", "outcomes.replay"}
+    assert {check["severity"] for check in whole if check["name"] in added} == {"ok"}
+    assert (said.code, said.json["worst"]) == (5, "fail")
+    assert found["rows.causes_counted"]["details"]["rows"][0]["what"] == "7 instead of 1"
+    assert "1 rows break this rule" in people
+
+
+def test_a_deep_look_without_a_store_says_once_that_it_is_gone(shell: Shell):
+    said = replace(shell, database="postgresql://nobody@127.0.0.1:1/none")("doctor", "--deep", "--json")
+
+    assert said.code == 5
+    assert [check["name"] for check in said.json["checks"] if check["name"].startswith(("store", "rows"))] == [
+        "store.server"
+    ]
 
 
 def test_without_a_server_the_doctor_says_so_and_how_to_start_one(shell: Shell):

@@ -9,6 +9,7 @@ import pytest
 from tests.jobs.deps import MONDAY, rows, run_sql
 from tests.memory.oblivion import eraser_of, files_with, ledger_in, places_of
 from tests.memory.remembering import Mind, events, known, memories, says, texts
+from tests.soundness import assert_sound
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
@@ -321,3 +322,29 @@ async def test_a_backup_does_not_bring_it_back(store: Store, tmp_path: Path):
     assert {entry.kind for entry in entries} == {MEMORY, "gist"}
     assert await places_of(store, *WORDS) == []
     assert (await mind.learn(PHRASE, origin="model")).action is LearnAction.REFUSED
+
+
+async def test_what_was_held_only_against_something_forgotten_stands_from_then_on(store: Store, tmp_path: Path):
+    mind, new = Mind(store), "The mill opens at nine"
+    others = ["The mill opens at six", "The mill opens at seven"]
+    mind.judges.told = says("unrelated")
+    old = [known(await mind.learn(text)) for text in others]
+    mind.judges.told = says("contradicts", 0.7)
+    held = await mind.learn(new)
+    assert held.action is LearnAction.CONFLICTED
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(old[0],)), **BY)
+    between = await mind.memory(held)
+    await assert_sound(store)
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(old[1],)), **BY)
+
+    assert between.status is Status.HELD
+    assert await texts(store) == [new]
+    (event,) = await events(store, "memory_released")
+    assert event["payload"] == {"memory": str(known(held)), "by": BY["by"]}
+    (change,) = await rows(
+        store, "select op, before, after, reason from memory_change where %(id)s = any(memory_ids)", id=known(held)
+    )
+    assert (change["op"], change["reason"]) == ("release", "what it contradicted was forgotten")
+    assert change["after"]["memories"] == {str(known(held)): {"status": "active"}}
+    await assert_sound(store)

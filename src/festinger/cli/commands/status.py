@@ -2,6 +2,7 @@
 
 import getpass
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from festinger.cli.client import connect_server, find_local_server
 from festinger.cli.command import command
 from festinger.cli.context import CommandContext
+from festinger.cli.terminal import show_progress
 from festinger.errors import BadInput, CannotStart, FestingerError, Unavailable
 
 if TYPE_CHECKING:
@@ -83,10 +85,13 @@ MARKS = {"ok": "ok", "warn": "WARN", "fail": "FAIL"}
 STYLES = {"FAIL": "bold red", "WARN": "yellow"}
 
 
-async def doctor(context: CommandContext) -> int:
+async def doctor(
+    context: CommandContext,
+    deep: Annotated[bool, typer.Option("--deep", help="Read all rows too and check what must hold of them.")] = False,
+) -> int:
     """Check every part and say what to do. Exit 5 if anything fails.
 
-    Example: festinger doctor --json
+    Example: festinger doctor --deep --json
     """
     from festinger.observability.checks import Check, CheckSeverity, worst_severity
 
@@ -99,6 +104,7 @@ async def doctor(context: CommandContext) -> int:
         checks += await _run_local_checks(context, settings)
     else:
         checks += [Check(**{**each, "severity": CheckSeverity(each["severity"])}) for each in told]
+    checks += await _run_deep_checks(context, settings) if deep else []
     context.show(
         {"worst": worst_severity(checks), "checks": [check.as_json() for check in checks]},
         table=context.table(("", "check", "what it says"), _rows(checks), styles=STYLES),
@@ -145,6 +151,17 @@ async def _run_local_checks(context: CommandContext, settings: "LiveSettings") -
         checks = checks_without_store(settings, home_of(settings), error)
     async with open_upstream() as upstream:
         return [*checks, *await check_upstreams(upstream, settings.now.proxy)]
+
+
+async def _run_deep_checks(context: CommandContext, settings: "LiveSettings") -> "list[Check]":
+    """The checks of rows; without a store the others have failed already."""
+    from festinger.runtime.app import StartOptions
+    from festinger.services.status import run_deep_checks
+
+    with suppress(CannotStart, Unavailable), show_progress(context, "Checking rows") as report:
+        async with context.app(start=StartOptions(providers=True), settings=settings) as app:
+            return await run_deep_checks(app, report)
+    return []
 
 
 def _rows(checks: "Sequence[Check]") -> Iterator[tuple[Any, ...]]:

@@ -245,6 +245,7 @@ async def forget_in_transaction(
     if not dry_run:
         await _ban_wordings(eraser, transaction, space, worded)
     rows["memory_sighting"] += await transaction.run(Q["erase_sightings"], space=space, ids=cut_off)
+    await _release_held(deps, transaction, space, sorted(erased), by=by)
     predecessors = await erase_memory_rows(transaction, space, sorted(erased), rows, at=deps.clock())
     for memory in trimmed:
         await replay_memory(deps, transaction, space, memory)
@@ -352,6 +353,19 @@ async def erase_memory_rows(
     rows.update(counts)
     rows["memory"] += await transaction.run(Q["erase_memories"], **ids)
     return sorted(predecessors)
+
+
+async def _release_held(
+    deps: MemoryDeps, transaction: Transaction, space: SpaceId, memories: Sequence[MemoryId], *, by: str
+) -> None:
+    """Activate what was held only against forgotten memories: their conflicts go, so nobody could decide it."""
+    for row in await transaction.all(Q["stand_again"], space=space, memories=memories, at=deps.clock()):
+        id_, why = row["id"], "what it contradicted was forgotten"
+        before, after = {id_: {"status": "held"}}, {id_: {"status": "active"}}
+        note = ChangeDraft(op=MemoryChangeOp.RELEASE, before=before, after=after, by=by, reason=why)
+        await write_change(deps, transaction, space, note)
+        told = {"memory": str(id_), "by": by}
+        await deps.outbox.emit(transaction, "memory_released", space=space, subject=f"memory:{id_}", payload=told)
 
 
 async def _quarantine(
