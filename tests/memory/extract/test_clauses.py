@@ -2,7 +2,7 @@
 
 import pytest
 
-from festinger.memory.extract.clauses import split_clauses
+from festinger.memory.extract.clauses import split_clauses, strip_clause_lead_ins
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,21 @@ def test_a_request_is_cut_from_the_statement_before_it(message: str, first: str)
 )
 def test_what_others_did_and_whom_it_concerns_is_no_request(message: str):
     assert [clause.text for clause in split_clauses(message)] == [message]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Because of the roadworks I leave at 6:40 now",
+        "We lost a sponsor and now have four",
+        "I sold the van because of its gearbox",
+    ],
+)
+def test_a_sentence_is_not_cut_where_a_part_would_lack_its_subject(message: str):
+    assert [clause.text for clause in split_clauses(message)] == [message]
+
+
+def test_a_reason_keeps_its_because_of():
+    assert (
+        strip_clause_lead_ins("Because of the roadworks I leave at 6:40") == "Because of the roadworks I leave at 6:40"
+    )

@@ -13,6 +13,7 @@ from festinger.memory.extract.clauses import COMMON, split_clauses, strip_clause
 from festinger.memory.extract.introductions import find_introductions
 from festinger.memory.extract.statements import (
     asks_to_remember,
+    can_be_statement,
     classify_kind,
     extract_statements,
     flatten_lists,
@@ -326,3 +327,25 @@ async def test_no_message_in_which_the_reader_finds_a_statement_is_said_to_hold_
 )
 def test_a_word_is_as_common_as_the_packaged_list_says(word: str):
     assert (to_word_shapes(f"x {word}")[1] == word) == (zipf_frequency(word, "en") >= COMMON)
+
+
+@pytest.mark.parametrize(
+    ("message", "stump"),
+    [
+        ("Only lot 3 and lot 5.", "Only lot 3 and lot 5."),
+        ("Three singers left, so we are eleven now", "Three singers left"),
+    ],
+)
+def test_a_fragment_that_says_nothing_alone_is_no_statement(message: str, stump: str):
+    clauses = {clause.text: clause for clause in split_clauses(message)}
+
+    assert not can_be_statement(clauses[stump], is_asked=False)
+
+
+@pytest.mark.parametrize(
+    "message", ["Only vegan food for me", "Only use tabs", "Kofi left", "Staff entrance: only by card"]
+)
+def test_a_short_wish_a_rule_and_a_note_are_statements(message: str):
+    [clause] = split_clauses(message)
+
+    assert can_be_statement(clause, is_asked=False)

@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from wordfreq.numbers import digit_freq, smash_numbers
 from wordfreq.tokens import lossy_tokenize
 
-from festinger.judge.rules.slots import find_verb_index
+from festinger.judge.rules.slots import SKIPPED, find_verb_index
 from festinger.judge.rules.words import read_lines
 from festinger.text.vocabulary import word_shares
 from festinger.text.words import FUNCTION_WORDS
@@ -32,7 +32,7 @@ _EMOTICON = re.compile(r"\s{1,2}[:;]-?[()DP](?=\s|$)")
 """Emoticons, which end a sentence like a full stop."""
 _ABBREVIATED = re.compile(r"(?:\b(?i:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|st|approx|incl)|(?<![\w/])[A-Z])\.$")
 _CUT = re.compile(
-    r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because)\s|\s\(|\)\s?"
+    r";\s{1,3}|\s[-–—]{1,2}\s|,\s{1,3}(?:(?:and|but|so|or|while|yet)\s)?|\s(?:and|but|while|because(?!\sof\b))\s|\s\(|\)\s?"
     r"|\sso\s(?=\w{2,20}\s(?:me|us)\b)"
 )
 _OBJECT = re.compile(r"[A-Z]\w{0,30}(?:\s\w{1,20}){1,3}\s(?:it|them)\b")
@@ -62,7 +62,7 @@ _MARKER = re.compile(
     r"|heads[\s-]up|reminder|update|correction|note|context|background|just\s+so\s+you\s+know|for\s+(?:context|reference|info"
     r"|your\s+information|the\s+record|what\s+it's\s+worth)|in\s+case\s+it\s+(?:helps|matters)|as\s+(?:i|you)\s+\w+(?:\s+(?:before"
     r"|earlier))?|to\s+be\s+clear|like\s+i\s+said|quick\s+(?:note|one|thing|update)|one\s+(?:more\s+)?thing|good\s+to\s+know"
-    r"|since(?=\s+(?:i|we|my|our|the|it|they|he|she|you|there)\b)|because|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
+    r"|since(?=\s+(?:i|we|my|our|the|it|they|he|she|you|there)\b)|because(?!\s+of\b)|given\s+that|considering(?:\s+that)?|i\s+should\s+(?:add|mention|say)(?:\s+that)?|you\s+should\s+know(?:\s+that)?"
     r"|(?:please\s+)?note\s+that|turns\s+out|scratch\s+that|never\s+mind)(?![\w'])\s*[,:;.!–—-]*\s*",
     re.IGNORECASE,
 )
@@ -211,7 +211,8 @@ def can_stand_alone(text: str, *, is_right: bool = False) -> bool:
         return False
     if is_right and written[0].islower() and not _SUBJECT.match(text):
         verb = find_verb_index(written)
-        return verb is not None and 0 < verb <= 3
+        # `and now have 135 customers` has a verb, and who has them stands before.
+        return verb is not None and verb <= 3 and any(word not in SKIPPED for word in written[:verb])
     return contains_verb(text)
 
 

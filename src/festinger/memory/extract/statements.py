@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from festinger.judge.rules.parse import is_verb
 from festinger.judge.rules.slots import find_verb_index
 from festinger.memory.extract.classifier import ClauseEncoder, score_clause_form, statement_probabilities
 from festinger.memory.extract.clauses import (
@@ -28,7 +29,7 @@ from festinger.memory.extract.introductions import ANYWHERE, find_introductions
 from festinger.memory.model import Kind
 from festinger.text.hygiene import is_question, is_small_talk, is_transient
 from festinger.text.secrets import MARK
-from festinger.text.words import FUNCTION_WORDS, load_words
+from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS, load_words
 
 THRESHOLD = 0.8
 """Probability from which a clause is kept. Of messages held out of training .89 of what should be kept is, and .93 of what
@@ -105,6 +106,11 @@ _POINTING = re.compile(
 )
 _PERSONAL = frozenset({"he", "she", "his", "her"})
 _PLURAL = frozenset({"they", "their", "these", "those"})
+_ANSWER = re.compile(r"(?:only|just|both|either)\b", re.IGNORECASE)
+_TO_SPEAKER = re.compile(r"\b(?:me|us|my|our|i|we)\b|[:=]", re.IGNORECASE)
+_SOME = frozenset({*SMALL_NUMBERS[1:], "some", "several", "many", "few", "a", "an", "someone", "somebody", "people"})
+SHORTEST_PART = 3
+"""Words of a part of a sentence that may say nothing alone."""
 _WHOLE = frozenset({"this", "that", "these", "those", "mine", "ours", "hers", "theirs"})
 """What points back to all that was just said, or to one of several, not to a noun."""
 _POSSESSIVES = frozenset({"its", "their", "his", "her"})
@@ -265,7 +271,20 @@ def can_be_statement(clause: Clause, *, is_asked: bool) -> bool:
     bare = _strip_asking(clause.text) if is_asked else strip_clause_lead_ins(clause.text)
     if len(split_words(bare)) < 2 or bare.endswith(("?", ":")) or is_small_talk(bare) or is_question(bare):
         return False
-    return is_asked or not (MARK.decode() in bare or is_task(bare) or find_forget_topic(bare) is not None)
+    if is_asked:
+        return True
+    return not (
+        MARK.decode() in bare or is_task(bare) or find_forget_topic(bare) is not None or _is_stump(bare, clause)
+    )
+
+
+def _is_stump(text: str, clause: Clause) -> bool:
+    """Whether it says nothing alone: an answer without a verb (`Only pay-03`), or what some unnamed did (`Two people
+    joined`, of a longer sentence)."""
+    words = split_words(text.casefold())
+    if _ANSWER.match(text) and not any(map(is_verb, words)) and not _TO_SPEAKER.search(text):
+        return True
+    return clause.text != clause.sentence and len(words) <= SHORTEST_PART and words[0] in _SOME
 
 
 def classify_kind(text: str) -> Kind:
