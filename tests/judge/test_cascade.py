@@ -197,3 +197,40 @@ async def test_a_model_that_is_away_has_tried_nothing(store: Store, error: Excep
 async def test_nothing_is_said_of_no_pairs(store: Store):
     assert await House(store).cascade.at_once(MAIN_SPACE, []) == []
     assert await House(store).cascade.with_model_all(MAIN_SPACE, []) == []
+
+
+@pytest.mark.parametrize("read_as", [Relation.UNRELATED, Relation.CONTRADICTS])
+async def test_a_configured_model_judges_what_is_alike_and_the_reader_keeps_apart(store: Store, read_as: Relation):
+    model, script = build_scripted_model(word("same"))
+    server = House(store, model=model)
+    server.cascade.set_reader(PairReader(ScriptedScorer(read_as)))
+    alike = pair(*UNDECIDED, similarity=0.86)
+
+    [at_once] = await server.cascade.at_once(MAIN_SPACE, [alike])
+    [asked] = await server.cascade.with_model_all(MAIN_SPACE, [alike])
+
+    assert (at_once.relation, at_once.final) == (Relation.UNSURE, False)
+    assert (asked.relation, asked.judge, len(script.asked)) == (Relation.SAME, "llm:scripted:script", 1)
+
+
+async def test_the_reader_stands_where_no_model_is_configured_or_it_cannot_tell(store: Store):
+    alike = pair(*UNDECIDED, similarity=0.86)
+    found = []
+    for model in (None, build_scripted_model(word("unsure"))[0]):
+        server = House(store, model=model)
+        server.cascade.set_reader(PairReader(ScriptedScorer(Relation.UNRELATED)))
+        found += await server.cascade.with_model_all(MAIN_SPACE, [alike])
+
+    assert [(each.relation, each.judge) for each in found] == [(Relation.UNRELATED, NAME)] * 2
+
+
+async def test_no_model_is_asked_whether_one_ticket_is_another(store: Store):
+    model, script = build_scripted_model(word("update"))
+    server = House(store, model=model)
+    server.cascade.set_reader(PairReader(ScriptedScorer(Relation.UNRELATED)))
+
+    await server.cascade.with_model_all(
+        MAIN_SPACE, [pair("Ticket 311 is Ben's", "Ticket 312 is Ben's", similarity=0.95)]
+    )
+
+    assert script.asked == []

@@ -28,7 +28,7 @@ from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.store.pool import Store
 
-APART = "Tom is the owner of search", "Mara is the owner of search"
+APART = "Tom works in search", "Mara works in search"
 """Rules go by the first words, and take these for two subjects."""
 
 
@@ -251,3 +251,41 @@ async def test_a_denial_that_reads_as_the_same_is_no_contradiction(store: Store)
     [found] = await server.cascade.at_once(MAIN_SPACE, [only])
 
     assert found.relation is not Relation.CONTRADICTS
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("I play the piano", "I've been playing the piano since school"),
+        ("The samples must stay in the lab", "The samples are not allowed to leave the lab"),
+        ("Ticket 311 is for Ben", "Ticket 312 is for Ines"),
+    ],
+    ids=["an addition", "a denied opposite", "another ticket"],
+)
+async def test_what_agrees_or_is_about_another_thing_is_no_conflict(store: Store, texts: tuple[str, str]):
+    server, _ = judged_by(store, Relation.CONTRADICTS)
+
+    [found] = await server.cascade.at_once(MAIN_SPACE, [pair(*texts, similarity=0.9)])
+
+    assert (found.relation, found.final) == (Relation.UNRELATED, True)
+
+
+@pytest.mark.parametrize("read_as", [Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS])
+async def test_news_about_another_numbered_thing_is_unrelated_whatever_the_reader_says(store: Store, read_as: Relation):
+    server, _ = judged_by(store, read_as)
+
+    [found] = await server.cascade.at_once(
+        MAIN_SPACE, [pair("Locker 18 belongs to Farah", "Locker 19 belongs to Otis now", similarity=0.9)]
+    )
+
+    assert found.relation is Relation.UNRELATED
+
+
+async def test_a_statement_without_its_subject_is_read_with_it(store: Store):
+    server, scorer = judged_by(store, Relation.UNRELATED)
+    asked = pair("It juggles clubs", "It juggles knives", similarity=0.7)
+    asked = replace(asked, old=replace(asked.old, unstated="red robot"), new=replace(asked.new, unstated="blue robot"))
+
+    await server.cascade.at_once(MAIN_SPACE, [asked])
+
+    assert scorer.asked == [pair_text("red robot: It juggles clubs", "blue robot: It juggles knives")]

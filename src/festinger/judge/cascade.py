@@ -29,7 +29,6 @@ from festinger.judge import records
 from festinger.judge.model import (
     ACCEPT,
     CurrentSide,
-    GuardKind,
     Judgement,
     JudgeStatement,
     PairFeatures,
@@ -40,12 +39,21 @@ from festinger.judge.model import (
     is_newer_statement,
     unsure_judgement,
 )
+from festinger.judge.pair_reader import NAME as READER
 from festinger.judge.pair_reader import PairReader, does_reading_count, select_pair_indexes
 from festinger.judge.records import LLM, JudgeDeps
 from festinger.judge.rules import decide
-from festinger.judge.rules.decide import are_any_of_kind, is_backed_denial, is_double_negation, is_partial_denial
+from festinger.judge.rules.decide import (
+    are_any_of_kind,
+    explain_agreement,
+    is_backed_denial,
+    is_double_negation,
+    is_fixed_slot,
+    is_partial_denial,
+)
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
 from festinger.judge.rules.parse import parse_statement
+from festinger.judge.rules.subjects import find_other_subject
 from festinger.llm.model import AnswerSchema, Model, PromptMessage
 from festinger.llm.prompts import load_prompt
 from festinger.observability.metrics import DEGRADED, JUDGE_FAILURES
@@ -76,8 +84,8 @@ async def judge_by_llm(
         return unsure_judgement(name, f"The model gave no usable answer: {why}.", guards=compared.guards)
     said = answer.value
     relation = Relation(said.relation)
-    if relation is Relation.SAME and compared.fired:
-        why = compared.fired[0].why
+    if relation is Relation.SAME and (parted := compared.find_parting_guard(sure=True)):
+        why = parted.why
         return unsure_judgement(name, f"The model takes them for the same, but: {why}", guards=compared.guards)
     return Judgement(
         relation=relation,
@@ -130,6 +138,9 @@ AT_ONCE = 4
 WITHOUT_A_PAUSE = 20
 """Pairs judged by rules before yielding to the event loop."""
 
+ASKED_FROM = 0.85
+"""Cosine from which an LLM is asked about what the reader keeps apart or holds against each other."""
+
 ENOUGH_OF_THE_LAST = 0.5
 """Confidence at which the LLM, the last judge, is believed if its answer replaces nothing."""
 
@@ -181,11 +192,21 @@ class Cascade:
             return []
         judges = [self._reader.name] if self._reader else []
         said_before = await records.find_known_judgements(self.deps, space, pairs, judges=judges)
-        if not said_before:
-            return await self._judge_locally_all(space, pairs)
         new = [pair for pair in pairs if pair.hashes not in said_before]
-        judged = iter(await self._judge_locally_all(space, new))
+        judged = iter(await self._leave_to_model(space, new, await self._judge_locally_all(space, new)))
         return [said_before.get(pair.hashes) or next(judged) for pair in pairs]
+
+    async def _leave_to_model(
+        self, space: SpaceId, pairs: Sequence[StatementPair], judged: Sequence[Judgement]
+    ) -> list[Judgement]:
+        """Leave open what a configured model shall judge as well."""
+        doubtful = [needs_second_opinion(pair, said) for pair, said in zip(pairs, judged, strict=True)]
+        if not any(doubtful) or await self._model_for(space) is None:
+            return list(judged)
+        return [
+            unsure_judgement(said.judge, said.reasoning, guards=said.guards, leaning=said.relation) if is_open else said
+            for said, is_open in zip(judged, doubtful, strict=True)
+        ]
 
     async def with_model_all(self, space: SpaceId, pairs: Sequence[StatementPair]) -> list[Judgement]:
         """Judge many pairs with the whole cascade, the most similar first and a few at a time."""
@@ -234,7 +255,8 @@ class Cascade:
         self, space: SpaceId, pair: StatementPair, *, model: Model | None, allowance: "_CallBudget"
     ) -> Judgement:
         [quick] = await self._judge_locally_all(space, [pair])
-        if quick.final or model is None or not allowance.take():
+        is_settled = quick.final and not needs_second_opinion(pair, quick)
+        if is_settled or model is None or not allowance.take():
             return quick
         try:
             said = await judge_by_llm(model, pair.old, pair.new, compared=_compare_pair(pair))
@@ -245,6 +267,8 @@ class Cascade:
         settled = settle_last_judgement(said, accept=self._terms(space).accept)
         if settled.relation is not Relation.UNSURE:
             return settled
+        if quick.final:
+            return quick
         # A model that cannot tell takes nothing back: until it is decided, go by the statement the reader goes by.
         return replace(settled, current=quick.current, confidence=quick.confidence)
 
@@ -292,6 +316,21 @@ def judge_by_rules(pair: StatementPair, *, accept: float = ACCEPT) -> Judgement:
     return accept_if_sure(decide.judge(pair.old, pair.new, pair.features), accept=accept)
 
 
+def needs_second_opinion(pair: StatementPair, said: Judgement) -> bool:
+    """Whether an LLM is asked although the reader is sure: of statements this alike, it takes one in five wrongly for two.
+
+    A pair that waited was as near, and comes without its similarity.
+    """
+    similarity = pair.features.similarity
+    return (
+        said.final
+        and said.judge == READER
+        and said.relation in (Relation.UNRELATED, Relation.CONTRADICTS)
+        and (similarity is None or similarity >= ASKED_FROM)
+        and find_other_subject(_compare_pair(pair)) is None
+    )
+
+
 def is_conclusive(said: Judgement, *, accept: float) -> bool:
     return said.relation is not Relation.UNSURE and said.confidence >= accept
 
@@ -315,9 +354,13 @@ def _weigh_reader(
     of a kind are about the same one, nor what can never change; there it needs the support of rules, as where it
     only finds nothing worth asking about. Where one side denies what the other states, it need not be sure.
     """
+    if read.relation is not Relation.UNRELATED and (why := find_other_subject(compared)):
+        return replace(read, relation=Relation.UNRELATED, current=CurrentSide.BOTH, reasoning=why, final=True)
     is_opposed = said.final and said.relation is Relation.CONTRADICTS
     if read.relation is Relation.CONTRADICTS and is_partial_denial(compared):
         return said
+    if read.relation is Relation.CONTRADICTS and (why := explain_agreement(compared)):
+        return replace(read, relation=Relation.UNRELATED, reasoning=why, final=True)
     if (
         read.relation is Relation.CONTRADICTS
         and (is_opposed or not said.final)
@@ -340,7 +383,7 @@ def _weigh_reader(
     if by_reader.relation is Relation.CONTRADICTS and is_blind and not is_opposed:
         why = f"Perhaps they contradict: {by_reader.reasoning}"
         return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
-    if by_reader.relation is Relation.UPDATE and is_opposed and GuardKind.SLOT in said.guards:
+    if by_reader.relation is Relation.UPDATE and is_opposed and is_fixed_slot(compared):
         return said
     if by_reader.relation in (Relation.UPDATE, Relation.SAME) and is_any:
         why = "Of whom they speak is not said."

@@ -150,6 +150,12 @@ class JudgeStatement:
     said_at: datetime | None = None
     order: int | None = None
     origin: Origin = Origin.PERSON
+    unstated: str = ""
+    """The subject, if the text leaves it out: `The port is 8080`, said of the staging server."""
+
+    @property
+    def full_text(self) -> str:
+        return f"{self.unstated}: {self.text}" if self.unstated else self.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +209,7 @@ class StatementPair:
 
     @property
     def hashes(self) -> tuple[bytes, bytes]:
-        return text_hash(self.old.text), text_hash(self.new.text)
+        return text_hash(self.old.full_text), text_hash(self.new.full_text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

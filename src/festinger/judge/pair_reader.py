@@ -56,6 +56,8 @@ held-out people that do not read as news, 4 of 10 are."""
 SAME_FROM = 0.85
 """Confidence at which two statements are the same. Of held-out statements it merges, behind the guards, 67 of 100 that
 are, and 3 of 1,000 others."""
+SURELY_SAME = 0.945
+"""Confidence at which two statements are the same though one of them denies."""
 NEAR_FOR_SAME = 0.3
 """How far a pair must lie from the embedder's `check` (0) to its `same` (1) to be merged."""
 HARMLESS = 0.1
@@ -89,7 +91,7 @@ class PairReader:
         self._scorer = scorer
 
     async def judge_all(self, pairs: Sequence[StatementPair], compared: Sequence[ReadingComparison]) -> list[Judgement]:
-        logits = await self._scorer.scores([pair_text(pair.old.text, pair.new.text) for pair in pairs])
+        logits = await self._scorer.scores([pair_text(pair.old.full_text, pair.new.full_text) for pair in pairs])
         read = [judgement_from_scores(row, pair, seen) for row, pair, seen in zip(logits, pairs, compared, strict=True)]
         return demote_weaker_updates(read, pairs)
 
@@ -195,7 +197,7 @@ def _may_be_news(relation: Relation, shares: NDArray[np.float32]) -> bool:
 
 def _why_not_same(confidence: float, features: PairFeatures, compared: ReadingComparison) -> str:
     """Why a pair that reads as the same is not merged; empty if it is."""
-    if parted := compared.parted:
+    if parted := compared.find_parting_guard(sure=confidence >= SURELY_SAME):
         return f"It reads as the same, but: {parted.why}"
     is_sure = confidence >= SAME_FROM and _is_near(features)
     return "" if is_sure else "It may be the same in other words."

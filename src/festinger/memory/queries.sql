@@ -1294,7 +1294,7 @@ where t.space_id = %(space)s and t.relation = 'same_as' and t.undone_at is null
 -- name: wordings_of
 -- In which words memories were said, wherever that is kept, and in which messages. Of a memory that only loses some
 -- sightings, the words of those.
-select m.id, m.id = any(%(memories)s::uuid[]) as whole,
+select m.id, m.subject, m.id = any(%(memories)s::uuid[]) as whole,
        array(select distinct w.wording from (
            select m.content as wording where m.id = any(%(memories)s::uuid[])
            union all select m.content_contextualized where m.id = any(%(memories)s::uuid[])

@@ -27,13 +27,13 @@ from festinger.judge.calibration import (
     examples_from_decision,
     measure_examples,
 )
-from festinger.judge.model import text_hash
 from festinger.judge.records import list_person_decisions
 from festinger.llm.endpoint import parse_provider
 from festinger.llm.health import ModelProbeResult, probe_model
 from festinger.llm.ledger import ModelCaller
 from festinger.llm.model import ModelPurpose
 from festinger.memory.changes import load_existing_memories
+from festinger.memory.late_judgements import build_memory_pair
 from festinger.runtime.app import App
 from festinger.runtime.providers import build_embedder_options
 from festinger.store.repositories.models import NewModel, add_model, delete_model, load_model_endpoint
@@ -105,7 +105,7 @@ async def load_decided_examples(app: "App", space: SpaceId) -> list[CalibrationE
     found: list[CalibrationExample] = []
     for each in said:
         old, new = memories.get(MemoryId(each.old_ref)), memories.get(MemoryId(each.new_ref))
-        if old and new and (text_hash(old.content), text_hash(new.content)) == each.hashes:
+        if old and new and build_memory_pair(old, new).hashes == each.hashes:
             found += examples_from_decision(
                 old.content, new.content, each.relation, subjects=(old.subject, new.subject)
             )

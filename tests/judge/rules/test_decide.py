@@ -398,7 +398,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_megabyte_of_anything_is_judged(text: str):
+def test_a_megabyte_of_anything_is_said(text: str):
     found = said(text, f"{text[:-1]}b")
 
     assert found.judge == NAME
@@ -431,3 +431,23 @@ def test_one_attribute_by_two_names_is_one(one: str, other: str):
 )
 def test_what_has_one_value_by_two_names_is_replaced_and_what_has_many_is_not(old: str, new: str, relation: Relation):
     assert said(old, new).relation is relation
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The rehearsal on Monday took 40 minutes", "The rehearsal on Thursday took 25 minutes"),
+        ("The invoice for May came to 40 euros", "The invoice for June came to 55 euros"),
+    ],
+)
+def test_one_kind_of_event_on_two_days_is_two_events(old: str, new: str):
+    assert said(old, new).relation is Relation.UNRELATED
+
+
+def test_the_holder_of_a_role_is_its_value_on_either_side_of_the_verb():
+    assert said("Farah is the treasurer of the club", "The treasurer of the club is Farah").relation is Relation.SAME
+    assert said("Farah is the treasurer of the club", "Otis is the treasurer of the club").relation is Relation.UPDATE
+
+
+def test_a_place_is_the_same_with_its_preposition():
+    assert said("I live in Leipzig", "My home is in Leipzig").relation is not Relation.UPDATE

@@ -100,3 +100,29 @@ def test_two_numbers_part_and_one_does_not(one: int, other: int):
 def test_a_converted_quantity_is_the_same_quantity(amount: int):
     assert guards(f"the disk has {amount} GB", f"the disk has {amount * 1000} MB") == ()
     assert GuardKind.UNIT in guards(f"the disk has {amount} GB", f"the disk has {amount} MB")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The archive is closed on Mondays", "The archive is not open on Mondays"),
+        ("Amina is older than Halima", "Halima is younger than Amina"),
+    ],
+    ids=["a denied opposite", "a relation turned around"],
+)
+def test_an_opposite_that_is_denied_or_turned_around_keeps_nothing_apart(old: str, new: str):
+    found = compare_readings(parse_statement(old), parse_statement(new))
+
+    assert found.fired
+    assert found.find_parting_guard(sure=False) is None
+
+
+def test_only_who_is_sure_overrules_a_negation_and_nobody_overrules_a_number():
+    denied = compare_readings(
+        parse_statement("no grapes for the dog"), parse_statement("grapes are off limits for the dog")
+    )
+    numbers = compare_readings(parse_statement("the hall seats 40"), parse_statement("the hall seats 50"))
+
+    assert denied.find_parting_guard(sure=False)
+    assert denied.find_parting_guard(sure=True) is None
+    assert numbers.find_parting_guard(sure=True)

@@ -265,6 +265,18 @@ async def test_it_does_not_come_back_by_itself(store: Store, tmp_path: Path, ori
     assert await texts(store) == []
 
 
+async def test_what_is_forgotten_of_one_subject_may_be_learned_of_another(store: Store, tmp_path: Path):
+    mind = Mind(store)
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    learned = await mind.learn("She lives in Oslo", subject="Anna")
+    await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(learned),)), **BY)
+
+    of_anna = await mind.learn("She lives in Oslo", subject="Anna", origin="document")
+    of_berta = await mind.learn("She lives in Oslo", subject="Berta", origin="document")
+
+    assert (of_anna.action, of_berta.action) == (LearnAction.REFUSED, LearnAction.STORED)
+
+
 @pytest.mark.requirement("M-83", "F-93")
 async def test_a_person_who_says_it_anew_lifts_the_ban(store: Store, tmp_path: Path):
     mind = Mind(store)

@@ -189,7 +189,7 @@ async def test_everything_that_qualifies_is_replaced_at_once(store: Store):
 @pytest.mark.requirement("M-42")
 @pytest.mark.parametrize(
     ("old", "new", "superseded"),
-    [("server", "server", 1), ("server", "printer", 0), (None, None, 0)],
+    [("server", "server", 1), ("server", "printer", 0), (None, None, 1)],
     ids=["same subject", "other subject", "no subject"],
 )
 async def test_only_the_same_subject_is_replaced(store: Store, old: str | None, new: str | None, superseded: int):

@@ -29,7 +29,7 @@ from festinger.judge.model import (
     unsure_judgement,
 )
 from festinger.judge.rules.attributes import USER
-from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot
+from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot, has_opposites
 from festinger.judge.rules.parse import LONGEST_NOUN, StatementReading, is_negation, is_verb, parse_statement
 from festinger.judge.rules.slots import COPULAS, skip_adverbs
 from festinger.judge.rules.words import (
@@ -91,7 +91,7 @@ def judge_same_slot(case: RuleCase) -> Judgement | None:
         return None
     one, other = found
     denied = denies_value(case.compared.old, one), denies_value(case.compared.new, other)
-    if one.value == other.value:
+    if _bare(one.value) == _bare(other.value):
         return None if denied[0] != denied[1] else _judge_same_value(case)
     if case.compared.old.past != case.compared.new.past:
         return case.verdict(Relation.UNRELATED, LIKELY, "One speaks of what was, the other of what is.")
@@ -102,6 +102,18 @@ def judge_same_slot(case: RuleCase) -> Judgement | None:
         said = case.verdict(Relation.UNRELATED, LIKELY, "One says what is not so, and of another value.")
         return None if holding is Cardinality.UNKNOWN else said
     return _judge_other_value(case, one, other)
+
+
+def _bare(value: str) -> str:
+    """A value without its preposition: `in Leipzig` is where my home is, and `Leipzig` where I live."""
+    first, _, rest = value.partition(" ")
+    return rest if rest and first in _WHERE else value
+
+
+def is_fixed_slot(compared: ReadingComparison) -> bool:
+    """Whether they give values of one attribute that never changes."""
+    found = find_shared_slot(compared.old, compared.new)
+    return found is not None and _pair_cardinality(*found) is Cardinality.FIXED
 
 
 def _is_within(one: str, other: str) -> bool:
@@ -211,6 +223,7 @@ BEGINNING = 3
 
 _IDENTIFIER = re.compile(r"[a-z]+[-_]?\d+")
 
+_WHERE = load_words_of_kind("grammar", "where")
 _POINTING = load_words_of_kind("grammar", "pointing")
 
 
@@ -323,6 +336,32 @@ def is_double_negation(compared: ReadingComparison) -> bool:
     """Whether one negates a clause twice, and the other nothing."""
     both = compared.old, compared.new
     return any(one.doubled and not any(map(is_negation, other.words)) for one, other in (both, both[::-1]))
+
+
+_ADDING = frozenset({GuardKind.NAME, GuardKind.ORDER, GuardKind.QUANTIFIER})
+
+
+def explain_agreement(compared: ReadingComparison) -> str | None:
+    """Why two statements agree, however opposed they sound; None if they may not."""
+    found = compared.difference
+    if not (found.only_old and found.only_new) and set(compared.guards) <= _ADDING:
+        return "One says all that the other says, and only adds to it."
+    if compared.is_denial and has_opposites(compared.old, compared.new):
+        return "One denies the opposite of what the other states."
+    return None
+
+
+def judge_two_events(case: RuleCase) -> Judgement | None:
+    """The same kind of event on two days, with a number of its own for each."""
+    old, new = case.compared.old, case.compared.new
+    days = [_TIMES_NAMED.intersection(each.words) for each in (old, new)]
+    numbers = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
+    if not all(days) or days[0] & days[1] or not (numbers[0] - numbers[1] and numbers[1] - numbers[0]):
+        return None
+    return case.verdict(Relation.UNRELATED, LIKELY, f"They tell of {min(days[0])} and of {min(days[1])}.")
+
+
+_TIMES_NAMED = load_words_of_kind("exclusive", "day") | load_words_of_kind("exclusive", "month")
 
 
 def judge_phrase_swap(case: RuleCase) -> Judgement | None:
@@ -470,8 +509,8 @@ def _has_swap(case: RuleCase) -> bool:
 
 
 RULES: tuple[Rule, ...] = (
-    _judge_same_words,
     judge_other_subject,
+    _judge_same_words,
     judge_same_slot,
     judge_numbered_things,
     judge_identified_things,
@@ -479,13 +518,14 @@ RULES: tuple[Rule, ...] = (
     judge_denial,
     judge_other_slot,
     _judge_dates,
+    judge_two_events,
     judge_phrase_swap,
     judge_different_counts,
     _judge_refinement,
     _judge_by_similarity,
 )
 
-TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _judge_dates})
+TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _judge_dates, judge_two_events})
 """Rules that go by the first words or by days: `Mara took search over` is about search, too."""
 
 

@@ -8,12 +8,13 @@ linear in text length.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from festinger.judge.model import GuardKind, JudgeStatement, Slot
 from festinger.judge.rules.parse import StatementReading, without_possessive
 from festinger.judge.rules.quantities import PLAIN
 from festinger.judge.rules.words import find_exclusive_kind, is_opposite, load_words_of_kind
+from festinger.text.words import FUNCTION_WORDS
 
 LONGEST_PHRASE = 4
 """Words of a phrase that may be the opposite of another."""
@@ -78,6 +79,12 @@ def explain_opposition(found: WordDifference) -> str | None:
     return None
 
 
+def has_opposites(old: StatementReading, new: StatementReading) -> bool:
+    """Whether a word that only one has is the opposite of one that only the other has."""
+    only_old, only_new = ({*one.words} - {*other.words} - FUNCTION_WORDS for one, other in ((old, new), (new, old)))
+    return any(is_opposite(one, other) for one in only_old for other in only_new)
+
+
 def explain_mutually_exclusive_words(found: WordDifference) -> str | None:
     """Return the exclusive kind, if a word is swapped with another of one kind."""
     for one, other in _swaps(found):
@@ -100,6 +107,10 @@ class GuardHit:
     why: str
     soft: bool = False
     """Whether it goes by the form of the words, so that a reader that understands both may overrule it."""
+
+
+_BY_FORM = frozenset({GuardKind.NEGATION, GuardKind.SLOT})
+"""What can be said in other words: `must not have grapes`, and `grapes are off limits`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +144,9 @@ class ReadingComparison:
         """Why the one phrase in which they differ cannot hold beside the other."""
         return explain_opposition(self.difference) or explain_mutually_exclusive_words(self.difference)
 
-    @property
-    def parted(self) -> GuardHit | None:
-        """The first guard that no reader may overrule."""
-        return next((each for each in self.fired if not each.soft), None)
+    def find_parting_guard(self, *, sure: bool) -> GuardHit | None:
+        """The first guard that a reader may not overrule, or not even one that is `sure`."""
+        return next((each for each in self.fired if not each.soft and not (sure and each.guard in _BY_FORM)), None)
 
     def only(self, *allowed: GuardKind) -> bool:
         """Whether one of these guards fired, and no other."""
@@ -161,7 +171,21 @@ def compare_readings(
         )
         if each is not None
     )
-    return ReadingComparison(old=old, new=new, difference=found, fired=fired)
+    return ReadingComparison(old=old, new=new, difference=found, fired=_without_cancelled(old, new, fired))
+
+
+def _without_cancelled(
+    old: StatementReading, new: StatementReading, fired: tuple[GuardHit, ...]
+) -> tuple[GuardHit, ...]:
+    """Soften an opposite that is denied (`shut`, `not open`) or turned around (`X taught Y`, `Y learned from X`)."""
+    opposed = has_opposites(old, new)
+    cancelled = set()
+    if opposed and old.negated != new.negated:
+        cancelled |= {GuardKind.NEGATION, GuardKind.ANTONYM}
+    one, other = (_participants(each, old.names | new.names) for each in (old, new))
+    if len(one) > 1 and one != other and sorted(one) == sorted(other) and opposed:
+        cancelled |= {GuardKind.ORDER, GuardKind.ANTONYM}
+    return tuple(replace(each, soft=True) if each.guard in cancelled else each for each in fired)
 
 
 def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:

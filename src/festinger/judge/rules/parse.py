@@ -11,8 +11,8 @@ from functools import cache, lru_cache
 
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
-from festinger.judge.rules.slots import TokenizedSentence, parse_slots
-from festinger.judge.rules.words import load_kinds, load_phrases, load_words, load_words_of_kind, stem
+from festinger.judge.rules.slots import LONGEST_SUBJECT, TokenizedSentence, find_verb_index, parse_slots
+from festinger.judge.rules.words import load_kinds, load_phrases, load_words, load_words_of_kind, read_lines, stem
 from festinger.text.hygiene import strip_lead_in
 from festinger.text.normalize import fold, normalize_text
 from festinger.text.words import FUNCTION_WORDS
@@ -55,6 +55,8 @@ class StatementReading:
     """Whether all of it was read."""
     words: tuple[str, ...]
     """In lowercase, as written."""
+    head: tuple[str, ...]
+    """The words before the verb, which name what it is about; none where they are many or not known."""
     content: tuple[str, ...]
     """Stems of the content words in order; numbers are in `amounts`."""
     gist: tuple[str, ...]
@@ -115,6 +117,7 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         fold=fold(text),
         whole=len(text) <= LONGEST_READ,
         words=small,
+        head=_head(written, small),
         content=content,
         gist=tuple(
             short
@@ -144,6 +147,24 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
 
 
 _kept = lru_cache(maxsize=4096)(_read)
+
+
+def _head(written: tuple[str, ...], small: tuple[str, ...]) -> tuple[str, ...]:
+    spoken = small[0].partition("'")[0] if small else ""
+    if spoken in _PRONOUNS and _PRONOUNS[spoken] == spoken:
+        return (spoken,)
+    places = [find_verb_index(written), next((at for at in range(1, len(small)) if small[at] in _irregular()), None)]
+    if found := [at for at in places if at is not None]:
+        return small[: min(found)] if min(found) <= LONGEST_SUBJECT else ()
+    # `Room 12 seats eight`: what a number names at the beginning, whatever follows.
+    numbered = (at for at in range(1, min(3, len(small))) if small[at][-1].isdigit())
+    return next((small[: at + 1] for at in numbered if small[at - 1] not in FUNCTION_WORDS), ())
+
+
+@cache
+def _irregular() -> frozenset[str]:
+    """Forms that are verbs wherever they stand: `took`, `went`."""
+    return frozenset(word for line in read_lines("irregular_forms") for word in line.split()[1:])
 
 
 def _straighten_quotes(text: str) -> str:
@@ -267,7 +288,7 @@ def _is_name(written: tuple[str, ...], at: int, *, starts: bool) -> bool:
     # At the start of a sentence a capital says little; a verb right after it says more.
     following = written[at + 1].casefold() if at + 1 < len(written) else ""
     return small not in _openers() and (
-        written[at].endswith("'s") or following in _FINITE or stem(following) in _verb_stems()
+        written[at].endswith("'s") or following in _FINITE | _irregular() or stem(following) in _verb_stems()
     )
 
 

@@ -266,4 +266,6 @@ def _parse_spelled_number(words: list[str], at: int) -> tuple[float, int]:
         else:
             break
         at += 1
+    if words[at + 1 : at + 4] == ["and", "a", "half"]:
+        return total + current + 0.5, at + 3
     return total + current, at

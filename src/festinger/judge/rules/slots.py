@@ -254,8 +254,20 @@ def parse_slots(sentence: TokenizedSentence) -> tuple[Slot, ...]:
     in_passing = extract_life_facts(text)
     if _SENTENCE_BREAK.search(text):
         return in_passing
-    found = _label(text) or _clause(sentence)
-    return tuple(dict.fromkeys([*([found] if found else []), *in_passing]))
+    found = _label(text) or _clause(sentence), _holder(sentence.words)
+    return tuple(dict.fromkeys([*(slot for slot in found if slot), *in_passing]))
+
+
+def _holder(written: tuple[str, ...]) -> Slot | None:
+    """Read `X is the A of Y` like `Y's A is X`."""
+    at = find_verb_index(written)
+    if at is None or written[at] != "is" or written[at + 1 : at + 2] != ("the",) or not written[0][:1].isupper():
+        return None
+    of = next((place for place in range(at + 3, min(at + 6, len(written) - 1)) if written[place] == "of"), None)
+    if of is None or written[0].casefold() in FUNCTION_WORDS:
+        return None
+    owner, attribute = value_key(written[of + 1 :]), attribute_key(written[at + 2 : of])
+    return _slot(owner, attribute, phrase_key(written[:at]), frame=SentenceKind.DEFINITE) if attribute else None
 
 
 def _answer(answered: re.Match[str]) -> tuple[Slot, ...]:

@@ -10,6 +10,7 @@ back.
 """
 
 import asyncio
+import itertools
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,12 +71,19 @@ def build_ban_marks(ledger: ErasureLedger, fold: bytes, gist: bytes) -> list[str
 
 
 def build_ledger_entries(
-    ledger: ErasureLedger, space: SpaceId, memory: UUID, wordings: Iterable[str], *, at: datetime
+    ledger: ErasureLedger,
+    space: SpaceId,
+    memory: UUID,
+    wordings: Iterable[str],
+    *,
+    at: datetime,
+    subject: str | None = None,
 ) -> list[ErasureEntry]:
-    """Build the ledger entries of one erased memory: its id and the marks of each wording."""
+    """Build the ledger entries of one erased memory: its id and the marks of each wording, also as said of its
+    subject."""
     made: dict[str, ErasureEntry] = {}
-    for wording in dict.fromkeys(wordings):
-        fold, gist = build_ban_marks(ledger, fold_hash(wording), gist_hash(wording))
+    for wording, told in itertools.product(dict.fromkeys(wordings), (None, subject)):
+        fold, gist = build_ban_marks(ledger, fold_hash(wording, told), gist_hash(wording, told))
         for kind, mark in ((MEMORY, fold), (GIST, gist)):
             made[mark] = ErasureEntry(space=space, kind=kind, id=str(memory), mark=mark, at=at)
     return list(made.values())
@@ -328,7 +336,9 @@ async def _ban_wordings(
         entry
         for each in rows
         if each["whole"]
-        for entry in build_ledger_entries(eraser.ledger, space, each["id"], each["wordings"], at=now)
+        for entry in build_ledger_entries(
+            eraser.ledger, space, each["id"], each["wordings"], at=now, subject=each["subject"]
+        )
     ]
     await write_bans(transaction, eraser.ledger, made)
 

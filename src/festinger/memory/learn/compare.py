@@ -29,14 +29,18 @@ from festinger.judge.model import (
     PairFeatures,
     PairJudgement,
     Relation,
+    SimilarityThresholds,
     Slot,
     StatementPair,
     person_judgement,
 )
 from festinger.judge.pair_reader import MOST_READ, NEAR_ENOUGH, is_long_statement
 from festinger.judge.pair_reader import NAME as READER
+from festinger.judge.records import LLM
+from festinger.judge.rules.subjects import unstated_subject
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.learn.candidates import (
+    DIGITS,
     CandidateComparison,
     LearnCandidate,
     PendingMemory,
@@ -56,6 +60,8 @@ MOST_JUDGED = 50
 """Pairs per statement that rules judge."""
 MOST_ASKED = 10
 """Pairs per statement that an LLM is asked about."""
+MOST_WORDINGS = 4
+"""Memories per statement that are compared with the one it replaces."""
 
 
 async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMemory]) -> list[PendingMemory]:
@@ -65,16 +71,68 @@ async def compare(deps: MemoryDeps, space: SpaceId, pending: Sequence[PendingMem
     """
     paired = [await _build_pairs(deps, each) for each in pending]
     judgements = iter(await deps.panel.at_once(space, [pair for pairs in paired for _, pair in pairs]))
-    return [
-        replace(
-            each,
-            compared=tuple(
-                _build_comparison(each.statement, candidate, pair, judgement)
-                for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
-            ),
-        )
+    compared = [
+        [
+            _build_comparison(each.statement, candidate, pair, judgement)
+            for (candidate, pair), judgement in zip(pairs, islice(judgements, len(pairs)), strict=True)
+        ]
         for each, pairs in zip(pending, paired, strict=True)
     ]
+    return [
+        replace(each, compared=tuple(await _add_other_wordings(deps, space, found, bars=each.bars)))
+        for each, found in zip(pending, compared, strict=True)
+    ]
+
+
+async def _add_other_wordings(
+    deps: MemoryDeps, space: SpaceId, compared: list[CandidateComparison], *, bars: SimilarityThresholds
+) -> list[CandidateComparison]:
+    """Let news replace also what says the same as the memory it replaces, in other words."""
+    replaced = next((each for each in compared if _is_replaced(each)), None)
+    others = [each for each in compared if _may_be_other_wording(each)][:MOST_WORDINGS]
+    embedder = deps.embedder()
+    if replaced is None or not others or embedder is None:
+        return compared
+    texts = [each.memory.content for each in (replaced, *others)]
+    try:
+        first, *vectors = await embedder.embed(texts, EmbeddingPurpose.COMPARE)
+    except (ProviderDown, ProviderRefused):
+        return compared
+    pairs = [
+        StatementPair(
+            old_ref=replaced.memory.id,
+            new_ref=each.memory.id,
+            old=build_judge_statement(replaced.memory),
+            new=build_judge_statement(each.memory),
+            features=PairFeatures(similarity=round(float(np.dot(first, vector)), DIGITS), bars=bars),
+        )
+        for each, vector in zip(others, vectors, strict=True)
+    ]
+    same = {
+        pair.new_ref
+        for pair, said in zip(pairs, await deps.panel.at_once(space, pairs), strict=True)
+        if said.relation is Relation.SAME
+    }
+    return [_replace_too(each, replaced) if each.memory.id in same else each for each in compared]
+
+
+def _is_replaced(compared: CandidateComparison) -> bool:
+    said = compared.judgement
+    return said.final and said.relation is Relation.UPDATE and said.current is CurrentSide.NEW
+
+
+def _may_be_other_wording(compared: CandidateComparison) -> bool:
+    said = compared.judgement
+    return (
+        compared.memory.status is Status.ACTIVE
+        and not said.by_person
+        and said.relation not in (Relation.SAME, Relation.UPDATE)
+    )
+
+
+def _replace_too(compared: CandidateComparison, replaced: CandidateComparison) -> CandidateComparison:
+    judgement = replace(replaced.judgement, reasoning="It says the same as what is replaced.")
+    return replace(compared, opinion=replace(compared.opinion, judgement=judgement))
 
 
 async def _build_pairs(deps: MemoryDeps, pending: PendingMemory) -> list[tuple[LearnCandidate, StatementPair]]:
@@ -157,6 +215,7 @@ def build_judge_statement(memory: Memory, *, order: int = 1) -> JudgeStatement:
         said_at=memory.created_at,
         order=order,
         origin=memory.origin,
+        unstated=unstated_subject(memory.content, memory.subject),
     )
 
 
@@ -209,15 +268,26 @@ _NUMBER = re.compile(r"\d+")
 
 
 def drop_cross_subject_judgement(pair: StatementPair, judgement: Judgement) -> Judgement:
-    """Drop updates and contradictions across subjects, unless a person or the pair reader judged it."""
-    if judgement.by_person or judgement.judge == READER:
-        return judgement
+    """Drop what was judged across subjects, unless a person judged it. What reads both statements may know better than
+    names that were read from them, but not than a caller who names the subject and leaves it out of the text."""
     same = pair.features.same_subject
+    is_read = judgement.judge == READER or (judgement.judge.startswith(LLM) and same is None)
+    is_named = bool(pair.new.unstated or pair.old.unstated) and not _mentions_subject(pair)
+    if judgement.by_person or (is_read and not (same is False and is_named)):
+        return judgement
+    if is_read and judgement.relation is not Relation.UNRELATED:
+        return replace(judgement, relation=Relation.UNRELATED, reasoning="It is said of another subject.", final=True)
     is_update = judgement.relation is Relation.UPDATE
     if (is_update and same is not True) or (judgement.relation is Relation.CONTRADICTS and same is False):
         who = "of another subject" if same is False else "of a subject that nobody can tell"
         return replace(judgement, relation=Relation.UNRELATED, reasoning=f"It is said {who}.", final=True)
     return judgement
+
+
+def _mentions_subject(pair: StatementPair) -> bool:
+    """Whether one side's words hold the subject that the other leaves out."""
+    sides = ((pair.old, pair.new), (pair.new, pair.old))
+    return any(one.unstated and not unstated_subject(other.text, one.unstated) for one, other in sides)
 
 
 BURST_WINDOW = timedelta(minutes=10)

@@ -3,7 +3,8 @@
 `LearnRequest` is what a caller passes in, `Statement` what is learned of it. What a person asks to
 learn is accepted; what a job read must be long enough, no heartbeat or question, lasting, and not a restated
 prompt.
-`fold_hash` covers the text normalized in case, quotes and spacing: equal hashes mean one statement.
+`fold_hash` covers the text normalized in case, quotes and spacing, and a subject that the text leaves out: equal
+hashes mean one statement.
 `gist_hash` drops function words but keeps the order of the rest, because only the order says who manages
 whom. All functions are pure.
 """
@@ -24,6 +25,7 @@ from festinger.errors import BadInput, TooLarge
 from festinger.ids import AgentId, MemoryId, Origin
 from festinger.judge.model import JudgeStatement, Slot
 from festinger.judge.rules.parse import parse_statement
+from festinger.judge.rules.subjects import unstated_subject
 from festinger.memory.model import INTERNAL, Kind, SourceTag, comparable_kinds, parse_kind
 from festinger.text.hygiene import is_question, is_small_talk, is_transient, strip_lead_in
 from festinger.text.normalize import HIDDEN, UNSEEN, fold
@@ -44,12 +46,18 @@ _NOT = re.compile(r"\b(\w+)n't\b")
 _PREFIXES = {"ca": "can", "wo": "will", "sha": "shall"}
 
 
-def fold_hash(text: str) -> bytes:
-    return _hash_text(fold(text))
+def fold_hash(text: str, subject: str | None = None) -> bytes:
+    return _hash_text(_of_subject(fold(text), text, subject))
 
 
-def gist_hash(text: str) -> bytes:
-    return _hash_text(" ".join(gist_words(text)))
+def gist_hash(text: str, subject: str | None = None) -> bytes:
+    return _hash_text(_of_subject(" ".join(gist_words(text)), text, subject))
+
+
+def _of_subject(words: str, text: str, subject: str | None) -> str:
+    """Lead by a subject that the text leaves out: `She lives in Oslo` is said of Anna, and then of Berta."""
+    unstated = unstated_subject(text, subject)
+    return f"{unstated}\n{words}" if unstated else words
 
 
 def gist_words(text: str) -> list[str]:
@@ -185,6 +193,7 @@ class Statement:
             event_time=self.request.event_time,
             said_at=self.at,
             origin=self.request.origin,
+            unstated=unstated_subject(self.text, self.subject),
         )
 
 
@@ -269,8 +278,8 @@ def build_statement(
         subject=subject,
         subject_key=subject_key(subject),
         slot=slot,
-        fold=fold_hash(clean.text),
-        gist=gist_hash(clean.text),
+        fold=fold_hash(clean.text, subject),
+        gist=gist_hash(clean.text, subject),
         owner=owner,
         trust=trust,
         at=at,

@@ -1,0 +1,85 @@
+"""Tells whether two statements are about different things or people, so that neither is news about the other.
+
+Goes by their heads, the words before the verb. Things that differ in a number are two (`ticket 311`, `web-3`). People
+and named things are two unless the statements share something besides: `Mara took search over` is news about
+`Tomasz owns search`. Also says which subject given by a caller a text leaves out.
+"""
+
+import re
+
+from festinger.judge.rules.attributes import USER
+from festinger.judge.rules.guards import ReadingComparison
+from festinger.judge.rules.parse import StatementReading, parse_statement
+from festinger.judge.rules.words import load_words, load_words_of_kind, stem
+from festinger.text.normalize import fold
+from festinger.text.words import FUNCTION_WORDS
+
+_WORD = re.compile(r"[^\W_]+(?:[-.'/][^\W_]+)*")
+_COPULAS = load_words_of_kind("grammar", "copula")
+_UNIQUE = load_words_of_kind("grammar", "our") | {"the"}
+_POINTERS = load_words_of_kind("grammar", "article") | {"this", "that"}
+_VERBS = frozenset(map(stem, load_words("verbs")))
+
+
+def find_other_subject(compared: ReadingComparison) -> str | None:
+    """Why both are surely about different things; None if they may be about one."""
+    old, new = compared.old, compared.new
+    if not old.head or not new.head:
+        return None
+    one, other = _numbers(old), _numbers(new)
+    if one and other and one.isdisjoint(other) and not _is_same_role(old, new):
+        return f"They are about {min(one)} and about {min(other)}."
+    one, other = _people(old), _people(new)
+    is_named_by_other = not one.isdisjoint(new.words) or not other.isdisjoint(old.words)
+    if one and other and not is_named_by_other and not _shared_rest(old, new):
+        return f"They are about {min(one)} and about {min(other)}, and share nothing else."
+    return None
+
+
+def _numbers(reading: StatementReading) -> frozenset[str]:
+    """The numbers and identifiers by which the head names a thing; `our 3 cats` counts some."""
+    around = zip(("", *reading.head), reading.head, (*reading.head[1:], ""), strict=False)
+    return frozenset(
+        word
+        for before, word, after in around
+        if any(map(str.isdigit, word)) and not (before in FUNCTION_WORDS and after.endswith("s"))
+    )
+
+
+def _is_same_role(old: StatementReading, new: StatementReading) -> bool:
+    """Whether both name the holder of one role: `version 4 is the current one`."""
+    one, other = (each.words[len(each.head) :] for each in (old, new))
+    if not one or not other or one[0] not in _COPULAS or other[0] not in _COPULAS:
+        return False
+    return one[1:2] == other[1:2] and one[1] in _UNIQUE and bool(_rest(old)) and _rest(old) == _rest(new)
+
+
+def _people(reading: StatementReading) -> frozenset[str]:
+    """Who or what the head names: the speaker, a relative, or a name."""
+    if frozenset(reading.head) <= FUNCTION_WORDS:
+        return frozenset({"i"}) & frozenset(reading.head)
+    relatives = load_words_of_kind("grammar", "kin").intersection(reading.head)
+    return relatives or reading.names.intersection(reading.head)
+
+
+def _rest(reading: StatementReading) -> frozenset[str]:
+    return reading.stemmed - frozenset(map(stem, reading.head)) - _VERBS
+
+
+def _shared_rest(old: StatementReading, new: StatementReading) -> bool:
+    """Whether the statements share a word besides verbs, also where one has it in its head."""
+    return not (old.stemmed - _VERBS).isdisjoint(new.stemmed - _VERBS)
+
+
+def unstated_subject(text: str, subject: str | None) -> str:
+    """The subject, as a key, if the text neither holds its words nor is read as about it; else empty."""
+    words = _plain_words(subject or "")
+    if not words or set(words) <= {USER, *_plain_words(text)}:
+        return ""
+    read = (_plain_words(slot.subject) for slot in parse_statement(text).slots)
+    return "" if words in read else " ".join(words)
+
+
+def _plain_words(text: str) -> list[str]:
+    found = (word.removesuffix("'s") for word in _WORD.findall(fold(text).replace("_", " ")))
+    return [word for word in found if word not in _POINTERS]
