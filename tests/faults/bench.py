@@ -28,11 +28,12 @@ class Bench:
     statements: list[str]
     """What such a run executes."""
 
-    def first_of_each_form(self) -> list[int]:
-        """The numbers of the statements, without those that another one is like but for names of tables and columns."""
+    def numbers(self) -> list[int]:
+        """The numbers of the statements, without those that differ from an earlier one in names of columns only."""
         forms: dict[str, int] = {}
         for number, statement in enumerate(self.statements, 1):
-            forms.setdefault(form_of(statement), number)
+            form = form_of(statement)
+            forms.setdefault(form if form != statement else f"{number}", number)
         return list(forms.values())
 
     async def fail(self, is_due: IsDue, fault: Fault) -> FestingerError | None:

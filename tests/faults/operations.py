@@ -39,8 +39,8 @@ class Operation:
     """Whether what writes is repeated if others were at the same rows."""
     goes_on: bool = False
     """Whether it takes several transactions: one that failed is done once it is called again."""
-    repeats: bool = False
-    """Whether many of its statements differ in names only; then the first of each form fails."""
+    connects: bool = False
+    """Whether it opens a connection of its own."""
 
 
 async def learn_new(at: Sleeper) -> Act:
@@ -164,7 +164,7 @@ OPERATIONS = {
     "learn a batch with keys": Operation(prepare=learn_batch_with_keys, fault=None, goes_on=True),
     "undo a supersession": Operation(prepare=undo_supersession, fault=Fault.DISK_FULL),
     "undo a merge": Operation(prepare=undo_merge, fault=Fault.UNANSWERED, goes_on=True),
-    "forget": Operation(prepare=forget, fault=Fault.DISK_FULL, repeats=True),
+    "forget": Operation(prepare=forget, fault=Fault.DISK_FULL),
     "decide update": Operation(prepare=decide("update"), fault=Fault.ENDED),
     "decide dismiss": Operation(prepare=decide("dismiss"), fault=Fault.TOO_SLOW),
     "decide same": Operation(prepare=decide("same"), fault=Fault.DISK_FULL),
@@ -172,6 +172,6 @@ OPERATIONS = {
     "decide neither": Operation(prepare=decide("neither"), fault=Fault.UNANSWERED),
     "decide split": Operation(prepare=decide("split", texts=CLEARER), fault=Fault.DEADLOCK),
     "undo a decision": Operation(prepare=undo_decision, fault=Fault.TOO_SLOW),
-    "sleep": Operation(prepare=sleep, fault=None, goes_on=True, repeats=True),
-    "undo a night": Operation(prepare=undo_sleep, fault=Fault.DISK_FULL, repeats=True),
+    "sleep": Operation(prepare=sleep, fault=None, goes_on=True, connects=True),
+    "undo a night": Operation(prepare=undo_sleep, fault=None),
 }
