@@ -83,3 +83,19 @@ async def test_a_night_of_which_statements_of_all_forms_fail_comes_to_its_end(
 
         assert failed >= {form_of(each) for each in bench.statements}
         assert stops > len(failed) / 2
+
+
+@pytest.mark.requirement("C-10")
+async def test_a_night_that_stops_between_an_insight_and_the_story_about_it_gives_the_same_reasons(
+    database_url: str, tmp_path: Path
+):
+    async with bench_for(sleep, database_url, tmp_path) as bench:
+        listed = next(at for at, each in enumerate(bench.statements) if each.startswith("insert into night_item"))
+        committed = bench.statements.index("COMMIT", listed)
+
+        error = await bench.fail(nth(committed + 2), Fault.DISK_FULL)
+
+        assert isinstance(error, StoreDown)
+        assert len(bench.wire.statements) > committed
+        await bench.act()
+        assert bench.is_complete()

@@ -148,9 +148,9 @@ class _Line:
         statement = self._statement(kind, body)
         if statement is None:
             return message
-        # Who listens for changes of others is no part of any operation.
+        # Who listens for changes of others is no part of any operation, nor is what the driver drops from its cache.
         self._is_listening |= statement.startswith("listen ")
-        if self._is_listening or not self._relay.fails(statement):
+        if self._is_listening or statement.startswith("DEALLOCATE") or not self._relay.fails(statement):
             return message
         match self._relay.fault:
             case Fault.ENDED:
