@@ -262,6 +262,9 @@ class ReconsiderAnswer(AnswerSchema):
 async def reconsideration_units(context: NightContext) -> AsyncIterator[NightUnit]:
     """Yield a unit per derived memory that lost ground since it was last looked at, or what it is about."""
     for memory in await context.load("stale_derived", limit=MOST_STALE):
+        # What it is about may have been put away just now. A night that stopped in between finds it among those below.
+        if memory.id in {each.id for each in await context.load("derived_about_gone")}:
+            continue
         rows = await context.deps.store.all(Q["ground_of"], space=context.space, memory=memory.id)
         states = sorted(f"{row['id']}:{row['status']}:{row['is_disputed']}" for row in rows)
         key = unit_key("stale", [memory, *map(memory_from_row, rows)], *states)

@@ -9,7 +9,7 @@ from tests.jobs.deps import rows
 from tests.memory.oblivion import eraser_of, ledger_in
 from tests.memory.remembering import Mind, known, memories, says, texts
 
-from festinger.errors import TooLarge
+from festinger.errors import BadInput, TooLarge
 from festinger.ids import MAIN_SPACE, Origin
 from festinger.memory.erasure.erase import forget
 from festinger.memory.erasure.selector import ErasureSelector
@@ -73,6 +73,22 @@ async def test_each_item_has_its_own_result_in_its_place(store: Store):
         "Carla repairs old radios",
         "Basalt is a volcanic rock",
     ]
+
+
+@pytest.mark.requirement("M-30")
+@pytest.mark.parametrize(
+    "wrong",
+    [{"subject": "half \ud800"}, {"source": "\x00"}, {"key": "\x00"}, {"tags": ("\x00",)}, {"metadata": {"a": "\x00"}}],
+    ids=["subject", "source", "key", "tag", "metadata"],
+)
+async def test_what_the_store_cannot_hold_takes_no_other_item_with_it(store: Store, wrong: dict[str, Any]):
+    fine = "Carla repairs old radios", "Basalt is a volcanic rock"
+
+    done = await learnt(Mind(store), fine[0], LearnRequest(text="The mill grinds on Tuesdays", **wrong), fine[1])
+
+    assert actions(done) == ["stored", "refused", "stored"]
+    assert isinstance(done[1].error, BadInput)
+    assert await texts(store) == [*fine]
 
 
 async def test_what_is_near_in_a_batch_is_judged_as_if_it_had_come_alone(store: Store):

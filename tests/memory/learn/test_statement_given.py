@@ -37,10 +37,21 @@ from festinger.text.blocks import BlockMarker, strip_blocks
         ({"immutable": True, "origin": Origin.TOOL}, BadInput),
         ({"key": ""}, BadInput),
         ({"subject": "s" * 201}, BadInput),
+        ({"subject": "half \ud800"}, BadInput),
+        ({"source": "a\x00b"}, BadInput),
+        ({"key": "a\x00b"}, BadInput),
+        ({"tags": ("fine", "half \udc00")}, BadInput),
+        ({"metadata": {"a\x00b": 1}}, BadInput),
+        ({"metadata": {"path": "C:\\\x00"}}, BadInput),
+        ({"metadata": {"in": ["half \ud800"]}}, BadInput),
+        ({"metadata": {"is": float("inf")}}, BadInput),
+        ({"metadata": {"at": MONDAY}}, BadInput),
     ],
     ids=[
         "empty", "blank", "no text", "too long", "nul", "half a character", "unknown kind", "too sure", "nan",
-        "naive event", "naive start", "a tool for good", "empty key", "long subject",
+        "naive event", "naive start", "a tool for good", "empty key", "long subject", "half a character in the subject",
+        "nul in the source", "nul in the key", "half a character in a tag", "nul in a name", "nul behind a backslash",
+        "half a character in a list", "infinite", "a moment",
     ],
 )  # fmt: skip
 def test_bad_input_is_refused_with_what_to_do(wrong: dict[str, Any], error: type[Exception]):
@@ -48,6 +59,14 @@ def test_bad_input_is_refused_with_what_to_do(wrong: dict[str, Any], error: type
         normalize_learn_request(LearnRequest(**{"text": "fine", **wrong}))
 
     assert getattr(refused.value, "hint", "")
+
+
+def test_what_only_looks_like_a_nul_byte_is_fine():
+    escape = r"C:\u0000 and \x00"
+
+    request = normalize_learn_request(LearnRequest(text=escape, source=escape, metadata={escape: [escape]}))
+
+    assert request.metadata == {escape: [escape]}
 
 
 @pytest.mark.requirement("M-02")

@@ -25,6 +25,7 @@ from festinger.memory.learn.statement import (
     Statement,
     build_statement,
     find_refusal_reason,
+    is_storable,
     normalize_learn_request,
     strip_blocks_and_secrets,
 )
@@ -174,7 +175,7 @@ async def find_idempotent_results(
     deps: MemoryDeps, transaction: Transaction, scope: Scope, items: Sequence[LearnRequest]
 ) -> dict[str, Learned]:
     """Return earlier results by key; where the content differs, with the error `Replayed`."""
-    asked = {request.key: request.body_hash for request in items if request.key}
+    asked = {request.key: request.body_hash for request in items if request.key and is_storable(request.key)}
     if not asked:
         return {}
     since = deps.clock() - KEPT_FOR

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import TypeGuard, TypeVar
 
 from festinger.clock import Stopwatch
-from festinger.errors import FestingerError, StoreDown, TooLarge
+from festinger.errors import FestingerError, StoreBusy, StoreDown, TooLarge
 from festinger.ids import MemoryId, Origin, Scope
 from festinger.memory.changes import load_existing_memories
 from festinger.memory.deps import MemoryDeps, analyze_if_underestimated
@@ -35,7 +35,7 @@ from festinger.memory.learn.statement import LearnRequest, Statement
 from festinger.memory.learn.write import try_write_learn_item
 from festinger.memory.vectors import MemoryEmbeddingInput, embed_texts
 from festinger.observability.metrics import MEMORY_LEARNT
-from festinger.store.connection import cancel_tasks
+from festinger.store.connection import HELD, cancel_tasks
 from festinger.store.pool import PlanMode, Transaction
 from festinger.text.overlap import build_all_shingles, has_several_sentences
 
@@ -107,12 +107,22 @@ class _ProgressReporter:
 
 
 async def _learn_statements(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Learned]:
-    items: Sequence[Item] = await _classify_requests(deps, scope, requests)  # (1) to (6)
+    items: Sequence[Item] = await _retry_if_busy(lambda: _classify_requests(deps, scope, requests))  # (1) to (6)
     while not all(isinstance(each, Learned) for each in items):
         ready = await _prepare(deps, scope, items)  # (7) to (9)
         # A statement comes back unwritten if what it repeats has changed since.
         items = await _write(deps, scope, ready)  # (10) to (12)
     return [await attach_settle_callback(deps, scope, each) for each in items if isinstance(each, Learned)]
+
+
+async def _retry_if_busy(work: Callable[[], Awaitable[Sequence[L]]]) -> Sequence[L]:
+    for _ in range(TRIES - 1):
+        try:
+            return await work()
+        except StoreBusy as error:
+            if error.details["kind"] == HELD:
+                raise
+    return await work()
 
 
 async def _classify_requests(deps: MemoryDeps, scope: Scope, requests: Sequence[LearnRequest]) -> list[Item]:

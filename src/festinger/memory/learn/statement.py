@@ -93,6 +93,8 @@ LONGEST = 8_000
 LONGEST_SUBJECT = 200
 MOST_TAGS = 50
 LONGEST_KEY = 200
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+"""A NUL byte and half a character."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,8 +210,7 @@ def normalize_learn_request(request: LearnRequest, *, redact: Redact = redact) -
             f"A memory has at most {LONGEST:,} characters; this one has {len(request.text):,}.",
             hint="Learn it as a document, in parts.",
         )
-    if "\x00" in request.text:
-        raise BadInput("The text holds a NUL byte.", hint="Decode the text again from its source.")
+    _check_storable(request)
     _check_numbers(request)
     return replace(
         request,
@@ -222,11 +223,31 @@ def normalize_learn_request(request: LearnRequest, *, redact: Redact = redact) -
     )
 
 
-def _check_numbers(request: LearnRequest) -> None:
+def is_storable(text: str) -> bool:
+    """Whether the store can hold a text."""
+    return _UNSTORABLE.search(text) is None
+
+
+def _check_storable(request: LearnRequest) -> None:
     try:
-        request.text.encode()
-    except UnicodeEncodeError as error:
-        raise BadInput("The text holds half a character.", hint="Decode it again from its source.") from error
+        metadata = json.dumps(request.metadata, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise BadInput("The metadata is no JSON.", hint="Give texts, finite numbers, lists and objects.") from error
+    given = {
+        "text": request.text,
+        "subject": (request.subject or "").translate(UNSEEN),
+        "source": request.source or "",
+        "key": request.key or "",
+        "tags": " ".join(request.tags),
+        "metadata": metadata.replace("\\\\", "").replace("\\u0000", "\0"),
+    }
+    for name, text in given.items():
+        if not is_storable(text):
+            what = "a NUL byte" if "\0" in text else "half a character"
+            raise BadInput(f"The {name} holds {what}.", hint="Decode it again from its source.")
+
+
+def _check_numbers(request: LearnRequest) -> None:
     if not 0.0 <= request.source_confidence <= 1.0:
         raise BadInput(f"`source_confidence` lies between 0 and 1; {request.source_confidence} does not.")
     if request.key is not None and not 0 < len(request.key) <= LONGEST_KEY:
