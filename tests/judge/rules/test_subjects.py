@@ -21,6 +21,8 @@ def are_two(old: str, new: str) -> bool:
         ("My uncle works at the docks", "I changed jobs and work at the airport now"),
         ("My aunt drives a Fiat", "My cousin drives a Volvo now"),
         ("Farah plays the cello", "Otis took up rowing"),
+        ("Farah handles the incoming mail", "As of May Otis handles the outgoing mail"),
+        ("The top shelf holds paint", "We cleared the bottom shelf for brushes"),
     ],
 )
 def test_things_that_differ_in_a_number_and_people_who_share_nothing_are_two(old: str, new: str):
@@ -38,6 +40,8 @@ def test_things_that_differ_in_a_number_and_people_who_share_nothing_are_two(old
         ("Our 2 cats sleep outside", "Our 3 cats sleep outside"),
         ("My sister is called Hana", "Hana moved to Osaka"),
         ("The standup is at 9", "The standup is at 10 now"),
+        ("We keep the top shelf free", "We keep the bottom shelf free now"),
+        ("The heating is on in winter", "The heating is off in winter, says Otis"),
         ("We use Jenkins", "I moved everything to Buildkite"),
     ],
 )

@@ -6,17 +6,20 @@ and named things are two unless the statements share something besides: `Mara to
 """
 
 import re
+from itertools import pairwise
 
 from festinger.judge.rules.attributes import USER
 from festinger.judge.rules.guards import ReadingComparison
 from festinger.judge.rules.parse import StatementReading, parse_statement
-from festinger.judge.rules.words import load_words, load_words_of_kind, stem
+from festinger.judge.rules.words import is_opposite, load_words, load_words_of_kind, stem
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS
 
 _WORD = re.compile(r"[^\W_]+(?:[-.'/][^\W_]+)*")
 _COPULAS = load_words_of_kind("grammar", "copula")
 _UNIQUE = load_words_of_kind("grammar", "our") | {"the"}
+_KIN = load_words_of_kind("grammar", "kin")
+_SPEAKER = frozenset({"i"})
 _POINTERS = load_words_of_kind("grammar", "article") | {"this", "that"}
 _VERBS = frozenset(map(stem, load_words("verbs")))
 
@@ -29,11 +32,36 @@ def find_other_subject(compared: ReadingComparison) -> str | None:
     one, other = _numbers(old), _numbers(new)
     if one and other and one.isdisjoint(other) and not _is_same_role(old, new):
         return f"They are about {min(one)} and about {min(other)}."
+    if opposed := _opposed_things(compared):
+        return f"They are about {opposed[0]} and about {opposed[1]}."
     one, other = _people(old), _people(new)
     is_named_by_other = not one.isdisjoint(new.words) or not other.isdisjoint(old.words)
-    if one and other and not is_named_by_other and not _shared_rest(old, new):
+    if one and other and not is_named_by_other and _are_alike(one, other) and not have_shared_word(old, new):
         return f"They are about {min(one)} and about {min(other)}, and share nothing else."
     return None
+
+
+def _opposed_things(compared: ReadingComparison) -> tuple[str, str] | None:
+    """Two things of one noun with opposite words before it (`the top bed`, `the bottom bed`), of which more differs."""
+    found = compared.difference
+    if len(found.only_old) < 2 or len(found.only_new) < 2:
+        return None
+    one, other = ([(word, stem(noun)) for word, noun in pairwise(each.words)] for each in (compared.old, compared.new))
+    return next(
+        (
+            (f"{a} {n}", f"{b} {m}")
+            for a, n in one
+            for b, m in other
+            if n == m and n in compared.old.stemmed and is_opposite(a, b)
+        ),
+        None,
+    )
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether both are named the same way: my sister may be Hana, but I am neither, and nor is my brother."""
+    are_relatives = [not _KIN.isdisjoint(each) for each in (one, other)]
+    return _SPEAKER in (one, other) or are_relatives[0] == are_relatives[1]
 
 
 def _numbers(reading: StatementReading) -> frozenset[str]:
@@ -57,17 +85,16 @@ def _is_same_role(old: StatementReading, new: StatementReading) -> bool:
 def _people(reading: StatementReading) -> frozenset[str]:
     """Who or what the head names: the speaker, a relative, or a name."""
     if frozenset(reading.head) <= FUNCTION_WORDS:
-        return frozenset({"i"}) & frozenset(reading.head)
-    relatives = load_words_of_kind("grammar", "kin").intersection(reading.head)
-    return relatives or reading.names.intersection(reading.head)
+        return _SPEAKER & frozenset(reading.head)
+    return _KIN.intersection(reading.head) or reading.names.intersection(reading.head)
 
 
 def _rest(reading: StatementReading) -> frozenset[str]:
     return reading.stemmed - frozenset(map(stem, reading.head)) - _VERBS
 
 
-def _shared_rest(old: StatementReading, new: StatementReading) -> bool:
-    """Whether the statements share a word besides verbs, also where one has it in its head."""
+def have_shared_word(old: StatementReading, new: StatementReading) -> bool:
+    """Whether the statements share a word besides verbs, wherever it stands."""
     return not (old.stemmed - _VERBS).isdisjoint(new.stemmed - _VERBS)
 
 

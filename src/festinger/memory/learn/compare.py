@@ -273,7 +273,7 @@ def drop_cross_subject_judgement(pair: StatementPair, judgement: Judgement) -> J
     same = pair.features.same_subject
     is_read = judgement.judge == READER or (judgement.judge.startswith(LLM) and same is None)
     is_named = bool(pair.new.unstated or pair.old.unstated) and not _mentions_subject(pair)
-    if judgement.by_person or (is_read and not (same is False and is_named)):
+    if judgement.by_person or (is_read and not (same is not True and is_named)):
         return judgement
     if is_read and judgement.relation is not Relation.UNRELATED:
         return replace(judgement, relation=Relation.UNRELATED, reasoning="It is said of another subject.", final=True)
