@@ -296,7 +296,8 @@ async def judge_locally(pairs: Sequence[StatementPair], *, reader: PairReader | 
     places = [
         at
         for at in select_pair_indexes(pairs)
-        if judged[at].relation is not Relation.SAME and not decide.have_different_labels(pairs[at].old, pairs[at].new)
+        if judged[at].relation is not Relation.SAME
+        and not decide.settles_by_label(pairs[at].old, pairs[at].new, judged[at])
     ]
     asked = [pairs[at] for at in places]
     compared = [_compare_pair(pair) for pair in asked]

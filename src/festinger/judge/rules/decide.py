@@ -338,15 +338,13 @@ def is_double_negation(compared: ReadingComparison) -> bool:
     return any(one.doubled and not any(map(is_negation, other.words)) for one, other in (both, both[::-1]))
 
 
-_ADDING = frozenset({GuardKind.NAME, GuardKind.ORDER, GuardKind.QUANTIFIER})
-
-
 def explain_agreement(compared: ReadingComparison) -> str | None:
     """Why two statements agree, however opposed they sound; None if they may not."""
     found = compared.difference
-    if not (found.only_old and found.only_new) and set(compared.guards) <= _ADDING:
+    if bool(found.only_old) != bool(found.only_new) and set(compared.guards) <= {GuardKind.NAME}:
         return "One says all that the other says, and only adds to it."
-    if compared.is_denial and has_opposites(compared.old, compared.new):
+    is_partly = not {"all", "some"}.isdisjoint(compared.old.quantifiers ^ compared.new.quantifiers)
+    if compared.is_denial and not is_partly and has_opposites(compared.old, compared.new):
         return "One denies the opposite of what the other states."
     return None
 
@@ -529,10 +527,13 @@ TENTATIVE: frozenset[Rule] = frozenset({judge_other_subject, judge_other_slot, _
 """Rules that go by the first words or by days: `Mara took search over` is about search, too."""
 
 
-def have_different_labels(old: JudgeStatement, new: JudgeStatement) -> bool:
-    """Whether both are written as `label: value`, and the labels differ: no reader need guess what they are about."""
+def settles_by_label(old: JudgeStatement, new: JudgeStatement, said: Judgement) -> bool:
+    """Whether both are written as `label: value`, and the labels differ, or are one of which rules know that it holds
+    one value: no reader need guess what they are about."""
     one, other = (_LABEL.match(fold(each.text)) for each in (old, new))
-    return one is not None and other is not None and one[1] != other[1]
+    if one is None or other is None:
+        return False
+    return one[1] != other[1] or (said.final and said.relation is Relation.UPDATE)
 
 
 _LABEL = re.compile(r"([^:.!?]{1,100}):\s")
