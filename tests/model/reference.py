@@ -325,8 +325,8 @@ class Reference:
         return [fact for fact in self.facts.values() if fact.id not in gone and fact.words.folded in texts]
 
     def erase(self, gone: set[str]) -> None:
-        for each in self.twins_of(gone):
-            self.facts[each.id] = replace(each, wiped=True)
+        for twin in self.twins_of(gone):
+            self.facts[twin.id] = replace(twin, wiped=True)
         for each in gone:
             self.forgotten |= self.facts.pop(each).said
         for fact in list(self.facts.values()):
