@@ -46,6 +46,7 @@ class Door:
         except FestingerError as error:
             return {"error": error.name}
         finally:
+            await memory._app.afterwards.written()
             if operation not in READING:
                 await drain(memory._app.jobs)
 
@@ -153,12 +154,17 @@ async def opened(url: str, settings: Mapping[str, Any]) -> AsyncIterator[Door]:
 
 async def serve() -> None:
     """Open what a line names and answer the lines up to an empty list; then the same again."""
-    for opening in iter(sys.stdin.readline, ""):
-        url, settings = json.loads(opening)
+    while opening := await heard():
+        url, settings = opening
         async with opened(url, settings) as door:
-            while request := json.loads(sys.stdin.readline()):
+            while request := await heard():
                 say(await door.ask(*request))
         say("closed")
+
+
+async def heard() -> Any:
+    """The next line, while what this process does besides goes on; nothing at the end."""
+    return json.loads(await asyncio.to_thread(sys.stdin.readline) or "[]")
 
 
 def say(value: Any) -> None:

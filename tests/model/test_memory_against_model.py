@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -198,15 +199,14 @@ class MemoryMachine(RuleBasedStateMachine):
             is_truth = found.state is State.ACTIVE or (found.state is State.HELD and disputed)
             assert is_truth, f"{text!r}, which is {found.state}, is recalled as if it were so"
         if fact is not None and fact.state is State.ACTIVE:
-            # Of several values of one attribute the newer may come first. Not right yet: what differs in its thing alone
-            # does, too, if it is known better.
-            before = [model.facts[id_].words for id_, _, _ in items]
-            assert fact.words.folded in {each.folded for each in before}, f"{cue!r} is not recalled"
-            while before[0].folded != fact.words.folded:
-                ahead = before.pop(0)
-                differs = (ahead.thing != fact.words.thing) + (ahead.value != fact.words.value)
-                is_near = ahead.attribute == fact.words.attribute and differs < 2
-                assert is_near, f"{ahead} is recalled before {cue!r}"
+            # Of several values of one attribute the newer may come first. Not right yet: a fact comes first, too, whose
+            # predecessors come nearer to what is asked for.
+            before = [model.facts[id_] for id_, _, _ in items]
+            assert fact.words.folded in {each.words.folded for each in before}, f"{cue!r} is not recalled"
+            for ahead in takewhile(lambda each: each.words.folded != fact.words.folded, before):
+                has_replaced = len(model.history_of(ahead.id)) > 1
+                is_near = has_replaced or ahead.words.attribute == fact.words.attribute
+                assert is_near, f"{ahead.words} comes before {cue!r}"
 
     def told(self) -> str:
         return f"after {self.story[-1]}"
