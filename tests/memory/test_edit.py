@@ -7,6 +7,7 @@ from festinger.errors import BadInput, Refused, Stale
 from festinger.ids import MAIN_SPACE
 from festinger.memory.changes import MemoryChangeOp, list_changes
 from festinger.memory.edit import archive, edit, merge, restore, split
+from festinger.memory.jobs import RECHECK
 from festinger.memory.model import Status
 from festinger.memory.query import explain_belief
 from festinger.memory.undo import undo
@@ -37,6 +38,18 @@ async def test_an_edit_needs_the_present_version_and_is_undone_to_the_letter(sto
     )
     with pytest.raises(BadInput):
         await edit(mind.deps, MAIN_SPACE, known(learned), " ", by="ada")
+
+
+async def test_words_that_are_back_are_compared_and_embedded_again_at_once(store: Store):
+    mind = Mind(store)
+    learned = await mind.learn(BEES)
+    done = await edit(mind.deps, MAIN_SPACE, known(learned), ANTS, by="ada")
+    mind.asked.clear()
+    assert done.change is not None
+
+    await undo(mind.deps, MAIN_SPACE, done.change, by="ada")
+
+    assert mind.asked == [(RECHECK, {"space": MAIN_SPACE, "memory": str(known(learned))})]
 
 
 @pytest.mark.requirement("M-34", "M-04")

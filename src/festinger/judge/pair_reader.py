@@ -153,7 +153,7 @@ def judgement_from_scores(row: NDArray[np.float32], pair: StatementPair, compare
         return unsure_judgement(NAME, "It may be news.", guards=guards, leaning=relation, current=side)
     if is_later is not None and (relation is Relation.UPDATE or _may_be_news(relation, shares)):
         current = CurrentSide.NEW if is_later else CurrentSide.OLD
-    if relation is Relation.CONTRADICTS and confidence >= CONTRADICTS_FROM:
+    if relation is Relation.CONTRADICTS and confidence >= CONTRADICTS_FROM and not compared.is_denial:
         confidence = max(confidence, ACCEPT)
     return Judgement(
         relation=relation,

@@ -1285,11 +1285,15 @@ where l.space_id = %(space)s and l.relation = 'derives_from' and l.undone_at is 
 group by l.from_id;
 
 -- name: twins_of
--- What was found to say the same as one of these.
+-- What was found to say the same as one of these, and what lives in the same words.
 select case when t.from_id = any(%(memories)s::uuid[]) then t.to_id else t.from_id end as id
 from memory_link t
 where t.space_id = %(space)s and t.relation = 'same_as' and t.undone_at is null
-  and (t.from_id = any(%(memories)s::uuid[]) or t.to_id = any(%(memories)s::uuid[]));
+  and (t.from_id = any(%(memories)s::uuid[]) or t.to_id = any(%(memories)s::uuid[]))
+union
+select m.id from memory m
+where m.space_id = %(space)s and m.status in ('active', 'held', 'quarantined')
+  and m.fold in (select g.fold from memory g where g.space_id = %(space)s and g.id = any(%(memories)s::uuid[]));
 
 -- name: wordings_of
 -- In which words memories were said, wherever that is kept, and in which messages. Of a memory that only loses some

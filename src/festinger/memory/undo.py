@@ -35,6 +35,7 @@ from festinger.memory.confidence import SightingUncountedReason
 from festinger.memory.deps import MemoryDeps
 from festinger.memory.edit import archive_in_transaction
 from festinger.memory.erasure.repair import undo_repair
+from festinger.memory.jobs import RECHECK
 from festinger.memory.late_judgements import build_memory_pair
 from festinger.memory.model import Memory, Status, belief_columns
 from festinger.observability.metrics import MEMORY_UNDONE
@@ -214,6 +215,7 @@ async def _undo_edit(
             continue
         marks = {name: bytes.fromhex(before.pop(name)) for name in ("fold", "gist")}
         await transaction.one(Q["reword"], space=memory.space_id, id=memory.id, at=deps.clock(), **before, **marks)
+        await deps.ask(transaction, RECHECK, space=memory.space_id, memory=str(memory.id))
 
 
 async def _undo_annotate(

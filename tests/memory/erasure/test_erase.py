@@ -13,7 +13,7 @@ from tests.soundness import assert_sound
 
 from festinger.errors import BadInput, UndoBlocked
 from festinger.ids import MAIN_SPACE, AgentId, Origin, SessionId
-from festinger.memory.edit import edit
+from festinger.memory.edit import archive, edit
 from festinger.memory.erasure.erase import MEMORY, forget, reapply_ledger
 from festinger.memory.erasure.selector import ErasureSelector
 from festinger.memory.learn.pipeline import learn
@@ -243,6 +243,20 @@ async def test_what_was_replaced_does_not_come_back_by_itself(store: Store, tmp_
     assert (await mind.memory(old)).status is Status.ARCHIVED
     with pytest.raises(UndoBlocked):
         await undo(mind.deps, MAIN_SPACE, new.change, by="person:owner")
+
+
+async def test_what_was_said_again_in_the_same_words_goes_too(store: Store, tmp_path: Path):
+    mind = Mind(store)
+    eraser = eraser_of(mind, ledger_in(tmp_path))
+    first = await mind.learn("Ana lives in Paris")
+    await archive(mind.deps, MAIN_SPACE, known(first), by="person:owner")
+    again = await mind.learn("Ana lives in Paris.")
+    assert known(again) != known(first)
+
+    plan = await forget(eraser, MAIN_SPACE, ErasureSelector(ids=(known(first),)), **BY)
+
+    assert set(plan.erased) == {known(first), known(again)}
+    assert await texts(store) == []
 
 
 @pytest.mark.parametrize(
