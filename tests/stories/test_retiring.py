@@ -75,7 +75,7 @@ async def test_what_both_can_be_true_stands_side_by_side(database_url: str, tmp_
 @pytest.mark.parametrize("news", ["Aylin took over from Jonas as product owner of Falcon.", "Aylin owns Falcon now."])
 async def test_news_retires_every_wording_and_undo_brings_all_back(database_url: str, tmp_path: Path, news: str):
     async with festinger.open(given(tmp_path, **MODELS), database=database_url) as memory:
-        wordings = ["Jonas is the product owner of Falcon.", "The Falcon product is in the hands of Jonas."]
+        wordings = ["Jonas is the product owner of Falcon.", "Falcon's product owner is Jonas."]
         olds = [await memory.learn(each) for each in wordings]
         new = await memory.learn(news)
         gone = {each.memory.id for each in olds if each.memory}
@@ -83,4 +83,4 @@ async def test_news_retires_every_wording_and_undo_brings_all_back(database_url:
         assert set(new.superseded) == gone
         assert new.change
         await memory.undo(new.change)
-        assert {each.id for each in await memory.recall("Who is the product owner of Falcon?")} >= gone
+        assert {each.id for each in (await memory.recall("Who is the product owner of Falcon?")).items} >= gone

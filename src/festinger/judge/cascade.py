@@ -29,6 +29,7 @@ from festinger.judge import records
 from festinger.judge.model import (
     ACCEPT,
     CurrentSide,
+    GuardKind,
     Judgement,
     JudgeStatement,
     PairFeatures,
@@ -48,7 +49,6 @@ from festinger.judge.rules.decide import (
     explain_agreement,
     is_backed_denial,
     is_double_negation,
-    is_fixed_slot,
     is_partial_denial,
 )
 from festinger.judge.rules.guards import ReadingComparison, compare_readings
@@ -355,7 +355,9 @@ def _weigh_reader(
     of a kind are about the same one, nor what can never change; there it needs the support of rules, as where it
     only finds nothing worth asking about. Where one side denies what the other states, it need not be sure.
     """
-    if read.relation is not Relation.UNRELATED and (why := find_other_subject(compared)):
+    is_history = read.relation is Relation.UPDATE and compared.old.past and not compared.new.past
+    why = "The old one speaks of what was." if is_history else find_other_subject(compared)
+    if read.relation is not Relation.UNRELATED and why:
         return replace(read, relation=Relation.UNRELATED, current=CurrentSide.BOTH, reasoning=why, final=True)
     is_opposed = said.final and said.relation is Relation.CONTRADICTS
     if read.relation is Relation.CONTRADICTS and is_partial_denial(compared):
@@ -384,8 +386,9 @@ def _weigh_reader(
     if by_reader.relation is Relation.CONTRADICTS and is_blind and not is_opposed:
         why = f"Perhaps they contradict: {by_reader.reasoning}"
         return unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)
-    if by_reader.relation is Relation.UPDATE and is_opposed and is_fixed_slot(compared):
-        return said
+    if by_reader.relation is Relation.UPDATE and is_opposed and GuardKind.SLOT in said.guards:
+        # Of one attribute, without a word of change: it may never change.
+        return by_reader if compared.new.announces else said
     if by_reader.relation in (Relation.UPDATE, Relation.SAME) and is_any:
         why = "Of whom they speak is not said."
         return said if is_opposed else unsure_judgement(by_reader.judge, why, leaning=by_reader.relation)

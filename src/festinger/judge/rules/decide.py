@@ -110,12 +110,6 @@ def _bare(value: str) -> str:
     return rest if rest and first in _WHERE else value
 
 
-def is_fixed_slot(compared: ReadingComparison) -> bool:
-    """Whether they give values of one attribute that never changes."""
-    found = find_shared_slot(compared.old, compared.new)
-    return found is not None and _pair_cardinality(*found) is Cardinality.FIXED
-
-
 def _is_within(one: str, other: str) -> bool:
     """Whether one value says all that the other says, but for negations: `no tea`, and `tea or coffee`."""
     left, right = ({word for word in value.split() if not is_negation(word)} for value in (one, other))
@@ -177,6 +171,9 @@ def _pair_cardinality(one: Slot, other: Slot) -> Cardinality:
 
 def judge_other_subject(case: RuleCase) -> Judgement | None:
     """Unrelated if the sources named different subjects."""
+    shared = find_shared_slot(case.compared.old, case.compared.new)
+    if shared and shared[0].value == shared[1].value and not (case.old.unstated or case.new.unstated):
+        return None
     one, other = (fold(subject) if subject else "" for subject in (case.old.subject, case.new.subject))
     if not one or not other or one == other or case.features.same_subject or not _are_unlike_names(one, other):
         return None

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache, lru_cache
+from itertools import pairwise
 
 from festinger.judge.model import Slot
 from festinger.judge.rules.quantities import MONTH_NAME, UNITS, Quantities, parse_quantities
@@ -44,6 +45,7 @@ _PRONOUNS = {
     for form in forms.split()
 }
 _PAST = frozenset(["was", "were", "had", "did"])
+_HAD = frozenset(("had", each) for each in load_words_of_kind("grammar", "article"))
 _FUTURE = frozenset(["will", "shall"])
 _RELATIONAL = load_words_of_kind("grammar", "relational")
 
@@ -139,7 +141,7 @@ def _read(text: str, said_at: datetime | None) -> StatementReading:
         relations=tuple(sorted(word for word in small if word in _RELATIONAL)),
         tense=_tense(small),
         announces=_contains_listed_phrase(small, "update_cues"),
-        past=_contains_listed_phrase(small, "past_cues"),
+        past=_contains_listed_phrase(small, "past_cues") or any(map(_HAD.__contains__, pairwise(small))),
         slots=parse_slots(TokenizedSentence(text=plain, words=written, starts=starts))
         if len(plain) <= LONGEST_SENTENCE
         else (),

@@ -108,11 +108,8 @@ async def _add_other_wordings(
         )
         for each, vector in zip(others, vectors, strict=True)
     ]
-    same = {
-        pair.new_ref
-        for pair, said in zip(pairs, await deps.panel.at_once(space, pairs), strict=True)
-        if said.relation is Relation.SAME
-    }
+    judged = await deps.panel.at_once(space, pairs)
+    same = {each.memory.id for each, said in zip(others, judged, strict=True) if _is_other_wording(each, said)}
     return [_replace_too(each, replaced) if each.memory.id in same else each for each in compared]
 
 
@@ -128,6 +125,12 @@ def _may_be_other_wording(compared: CandidateComparison) -> bool:
         and not said.by_person
         and said.relation not in (Relation.SAME, Relation.UPDATE)
     )
+
+
+def _is_other_wording(compared: CandidateComparison, said: Judgement) -> bool:
+    """Whether it says the same as what is replaced; where a guard keeps both apart, the news must read as news of it."""
+    is_news_of_it = compared.judgement.leaning is Relation.UPDATE
+    return said.relation is Relation.SAME or (said.leaning is Relation.SAME and is_news_of_it)
 
 
 def _replace_too(compared: CandidateComparison, replaced: CandidateComparison) -> CandidateComparison:
