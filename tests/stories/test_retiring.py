@@ -75,8 +75,9 @@ async def test_what_both_can_be_true_stands_side_by_side(database_url: str, tmp_
 @pytest.mark.parametrize("news", ["Aylin took over from Jonas as product owner of Falcon.", "Aylin owns Falcon now."])
 async def test_news_retires_every_wording_and_undo_brings_all_back(database_url: str, tmp_path: Path, news: str):
     async with festinger.open(given(tmp_path, **MODELS), database=database_url) as memory:
-        wordings = ["Jonas is the product owner of Falcon.", "Falcon's product owner is Jonas."]
-        olds = [await memory.learn(each) for each in wordings]
+        wordings = ["Jonas is the product owner of Falcon.", "Jonas has the role of product owner for Falcon."]
+        # Nobody reads documents against each other, so these stay two.
+        olds = [await memory.learn(each, origin="document") for each in wordings]
         new = await memory.learn(news)
         gone = {each.memory.id for each in olds if each.memory}
 

@@ -191,7 +191,7 @@ def _without_cancelled(
 def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     if old.amounts.numbers == new.amounts.numbers:
         return None
-    one, other = Counter(old.amounts.numbers), Counter(new.amounts.numbers)
+    one, other = _without_years(old, new), _without_years(new, old)
     if one == other:
         return None
     only_old, only_new = list((one - other).elements()), list((other - one).elements())
@@ -207,6 +207,11 @@ def _number(old: StatementReading, new: StatementReading) -> GuardHit | None:
     return GuardHit(guard=guard, why=why, soft=is_unit and is_unread)
 
 
+def _without_years(one: StatementReading, other: StatementReading) -> Counter[tuple[str, float]]:
+    """The numbers of one but for years that the other names: `2008 was the year`, and `in 2008`."""
+    return Counter(each for each in one.amounts.numbers if f"{each[1]:g}" not in other.amounts.days)
+
+
 def _digits(reading: StatementReading) -> list[str]:
     return sorted("".join(filter(str.isdigit, word)) for word in reading.words if word[0].isdigit())
 
@@ -218,7 +223,8 @@ def _said(numbers: list[tuple[str, float]]) -> str:
 def _date(
     old: StatementReading, new: StatementReading, statements: tuple[JudgeStatement, JudgeStatement] | None
 ) -> GuardHit | None:
-    if old.amounts.days != new.amounts.days:
+    years = {f"{size:g}" for each in (old, new) for _, size in each.amounts.numbers}
+    if old.amounts.days - years != new.amounts.days - years:
         return GuardHit(guard=GuardKind.DATE, why=f"They name {_days(old)} and {_days(new)}.")
     if statements and all(statement.event_time for statement in statements):
         days = [statement.event_time.date() for statement in statements if statement.event_time]

@@ -24,6 +24,7 @@ from festinger.judge.model import (
     NOTHING_KNOWN,
     WRITTEN,
     CurrentSide,
+    GuardKind,
     Judgement,
     JudgeStatement,
     PairFeatures,
@@ -102,8 +103,9 @@ async def _add_other_wordings(
         StatementPair(
             old_ref=replaced.memory.id,
             new_ref=each.memory.id,
-            old=build_judge_statement(replaced.memory),
-            new=build_judge_statement(each.memory),
+            # Texts that nobody said in person are read here as well: the news is somebody's word.
+            old=replace(build_judge_statement(replaced.memory), origin=Origin.PERSON),
+            new=replace(build_judge_statement(each.memory), origin=Origin.PERSON),
             features=PairFeatures(similarity=round(float(np.dot(first, vector)), DIGITS), bars=bars),
         )
         for each, vector in zip(others, vectors, strict=True)
@@ -120,17 +122,16 @@ def _is_replaced(compared: CandidateComparison) -> bool:
 
 def _may_be_other_wording(compared: CandidateComparison) -> bool:
     said = compared.judgement
-    return (
-        compared.memory.status is Status.ACTIVE
-        and not said.by_person
-        and said.relation not in (Relation.SAME, Relation.UPDATE)
-    )
+    is_settled = said.relation in (Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
+    return compared.memory.status is Status.ACTIVE and not said.by_person and not is_settled
 
 
 def _is_other_wording(compared: CandidateComparison, said: Judgement) -> bool:
-    """Whether it says the same as what is replaced; where a guard keeps both apart, the news must read as news of it."""
+    """Whether it says the same as what is replaced; where only the form of a number or the order keeps both apart, the
+    news must read as news of it, too."""
     is_news_of_it = compared.judgement.leaning is Relation.UPDATE
-    return said.relation is Relation.SAME or (said.leaning is Relation.SAME and is_news_of_it)
+    is_kept_apart = bool(said.guards) and GuardKind.NAME not in said.guards
+    return said.relation is Relation.SAME or (said.leaning is Relation.SAME and is_kept_apart and is_news_of_it)
 
 
 def _replace_too(compared: CandidateComparison, replaced: CandidateComparison) -> CandidateComparison:
