@@ -98,7 +98,7 @@ def test_a_thousand_facts_typed_in_eight_ways_are_a_thousand():
 
 
 async def test_merging_recalls_nothing_where_it_is_not_precise():
-    pairs = [pair("a b c", "a b c", "same"), pair("x y", "x z", "different")]
+    pairs = [pair("a b c", "a b c", "same"), pair("Anna has a cat", "Bert owns a boat", "different")]
     merge_all = cosine_dedup()["cosine_dedup_85"]
 
     assert recall_where_precise("ours", await judged(*pairs), pairs, we_merge).value == 1.0
