@@ -32,6 +32,7 @@ from festinger.judge.rules.attributes import USER
 from festinger.judge.rules.guards import ReadingComparison, compare_readings, find_shared_slot, has_opposites
 from festinger.judge.rules.parse import LONGEST_NOUN, StatementReading, is_negation, is_verb, parse_statement
 from festinger.judge.rules.slots import COPULAS, skip_adverbs
+from festinger.judge.rules.subjects import find_other_subject
 from festinger.judge.rules.words import (
     find_exclusive_kind,
     is_opposite,
@@ -212,14 +213,6 @@ AGREES_PERHAPS = 0.6
 LEAST_SHARED = 2
 """Words that a denial and what it denies have in common."""
 
-LEAST_NUMBERS = 2
-"""One that identifies the thing, and one that states something about it."""
-
-BEGINNING = 3
-"""Words within which a statement names what it is about."""
-
-_IDENTIFIER = re.compile(r"[a-z]+[-_]?\d+")
-
 _WHERE = load_words_of_kind("grammar", "where")
 _POINTING = load_words_of_kind("grammar", "pointing")
 
@@ -391,30 +384,10 @@ def _is_subject_swap(compared: ReadingComparison) -> bool:
     return compared.difference.place < verb - articles
 
 
-def judge_numbered_things(case: RuleCase) -> Judgement | None:
-    """Both begin with a numbered thing, but not the same one, and give different numbers for it."""
-    one, other = (_numbers(each.words) for each in (case.compared.old, case.compared.new))
-    if len(one) < LEAST_NUMBERS or len(one) != len(other):
-        return None
-    (named, first), (named_too, second) = one[0], other[0]
-    if named != named_too or named in FUNCTION_WORDS or first == second or one[1:] == other[1:]:
-        return None
-    return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {named} {first} and of {named} {second}.")
-
-
-def judge_identified_things(case: RuleCase) -> Judgement | None:
-    """Both begin with a thing named by letters and digits (`patch p27`), but not the same one."""
-    one, other = (
-        {word for word in each.words[:BEGINNING] if _IDENTIFIER.fullmatch(word)}
-        for each in (case.compared.old, case.compared.new)
-    )
-    if not one or not other or one & other:
-        return None
-    return case.verdict(Relation.UNRELATED, LIKELY, f"They speak of {min(one)} and of {min(other)}.")
-
-
-def _numbers(words: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [(before, word) for before, word in pairwise(words) if word.isdigit()]
+def judge_other_thing(case: RuleCase) -> Judgement | None:
+    """They begin with two things, such as `patch p27` and `patch p28`."""
+    why = find_other_subject(case.compared)
+    return case.verdict(Relation.UNRELATED, LIKELY, why) if why else None
 
 
 def judge_different_counts(case: RuleCase) -> Judgement | None:
@@ -507,8 +480,7 @@ RULES: tuple[Rule, ...] = (
     judge_other_subject,
     _judge_same_words,
     judge_same_slot,
-    judge_numbered_things,
-    judge_identified_things,
+    judge_other_thing,
     judge_partial_denial,
     judge_denial,
     judge_other_slot,

@@ -28,6 +28,9 @@ LONGEST_READ = 20_000
 LONGEST_SENTENCE = 1000
 """Characters of a text that may fill a slot: longer ones say more than one thing."""
 
+BEGINNING = 6
+"""Words within which a number names what a statement is about, where no verb is known."""
+
 _WORD = re.compile(r"[^\W_]++(?:['.@/_+#&:-]++[^\W_]++)*+(?:\+\+|#(?!\w))?")
 _SENTENCE_END = re.compile(r"[.!?:;\n\"(]\s{0,3}+$")
 _IDENTIFIER = re.compile(r"[a-z]\w*+[_/@.]\w|\w++[_/@]\w|[a-z]++-?\d|\d++[a-z-]++\d|v?\d++\.\d++\.\d")
@@ -159,7 +162,7 @@ def _head(written: tuple[str, ...], small: tuple[str, ...]) -> tuple[str, ...]:
     if found := [at for at in places if at is not None]:
         return small[: min(found)] if min(found) <= LONGEST_SUBJECT else ()
     # `Room 12 seats eight`: what a number names at the beginning, whatever follows.
-    numbered = (at for at in range(1, min(3, len(small))) if small[at][-1].isdigit())
+    numbered = (at for at in range(1, min(BEGINNING, len(small))) if small[at][-1].isdigit())
     return next((small[: at + 1] for at in numbered if small[at - 1] not in FUNCTION_WORDS), ())
 
 
