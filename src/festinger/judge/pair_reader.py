@@ -32,7 +32,7 @@ from festinger.judge.model import (
 from festinger.judge.rules.guards import ReadingComparison
 from festinger.text.words import split_into_sentences
 
-NAME = "reader@6"
+NAME = "reader@7"
 READER = "relations.safetensors"
 CLASSES = (Relation.UNRELATED, Relation.SAME, Relation.UPDATE, Relation.CONTRADICTS)
 """In the order of the model's outputs."""

@@ -44,7 +44,7 @@ from festinger.judge.rules.words import (
 from festinger.text.normalize import fold
 from festinger.text.words import FUNCTION_WORDS, SMALL_NUMBERS
 
-NAME = "rules@2"
+NAME = "rules@3"
 """Bumped whenever a rule changes its answers, so that waiting pairs are retried."""
 
 ANNOUNCED = 0.95
