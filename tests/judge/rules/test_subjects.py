@@ -1,10 +1,40 @@
 """Statements about two things or people are no news about each other; what a caller names is part of what is said."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from festinger.judge.rules.guards import compare_readings
 from festinger.judge.rules.parse import parse_statement
 from festinger.judge.rules.subjects import find_other_subject, unstated_subject
+
+words = st.lists(
+    st.sampled_from(
+        [
+            "I",
+            "my",
+            "sister",
+            "Hana",
+            "Otis",
+            "room",
+            "4",
+            "web-3",
+            "is",
+            "are",
+            "the",
+            "top",
+            "bottom",
+            "shelf",
+            "took",
+            "owns",
+            "not",
+            "of",
+            "s'",
+            "'s",
+        ]
+    ),
+    max_size=8,
+).map(" ".join)
 
 
 def are_two(old: str, new: str) -> bool:
@@ -48,6 +78,11 @@ def test_things_that_differ_in_a_number_and_people_who_share_nothing_are_two(old
 def test_a_role_that_passes_on_and_a_value_that_changes_are_one_matter(old: str, new: str):
     assert not are_two(old, new)
     assert not are_two(new, old)
+
+
+@given(words, words)
+def test_any_words_can_be_compared(old: str, new: str):
+    assert are_two(old, new) is are_two(new, old)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ def _is_same_role(old: StatementReading, new: StatementReading) -> bool:
     one, other = (each.words[len(each.head) :] for each in (old, new))
     if not one or not other or one[0] not in _COPULAS or other[0] not in _COPULAS:
         return False
-    return one[1:2] == other[1:2] and one[1] in _UNIQUE and bool(_rest(old)) and _rest(old) == _rest(new)
+    is_definite = one[1:2] == other[1:2] and not _UNIQUE.isdisjoint(one[1:2])
+    return is_definite and bool(_rest(old)) and _rest(old) == _rest(new)
 
 
 def _people(reading: StatementReading) -> frozenset[str]:
