@@ -45,6 +45,8 @@ async def live(at: Sleeper) -> None:
     await correct(at)
     await talk(at)
     await decide(at)
+    for town in ("Lima", "Oslo"):
+        await memory.learn(f"Cleo was born in {town}")
     kept = [known(await memory.learn(text)) for text in ("Ann repairs clocks", "Ben repairs boats")]
     await memory.recall("Who repairs boats?")
     for outcomes in ({kept[0]: "acted", kept[1]: "used"}, {kept[0]: "contradicted"}):
