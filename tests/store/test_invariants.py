@@ -203,7 +203,7 @@ BREAKS = {
     "successors_tell_context": "update memory set content_contextualized = null",
     "held_in_conflict": f"delete from resolution_queue where new_memory = {HELD}",
     "conflicts_name_rows": f"update resolution_queue set old_memory = {NOBODY} where id = (select id from resolution_queue"
-    " where status = 'pending' limit 1)",
+    " where status = 'pending' and about = 'memory' limit 1)",
     "conflicts_can_be_decided": f"update memory set status = 'active' where id = {HELD}",
     "decisions_dated": "update resolution_queue set resolved_at = now() where status = 'pending'",
     "pending_pairs_match": f"update memory set pending = not pending where id = {ACTIVE}",
