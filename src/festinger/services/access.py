@@ -67,6 +67,8 @@ async def add_space(app: App, name: str) -> Space:
         )
         await _count(transaction)
     await app.world.begin(space.id)
+    # Others hear of it by the cache's notice; who made it may name it at once.
+    await app.directory.reload()
     return space
 
 
