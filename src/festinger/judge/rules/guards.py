@@ -174,16 +174,20 @@ def compare_readings(
     return ReadingComparison(old=old, new=new, difference=found, fired=_without_cancelled(old, new, fired))
 
 
+_CANCELLED = frozenset({GuardKind.NEGATION, GuardKind.ANTONYM, GuardKind.ORDER})
+
+
 def _without_cancelled(
     old: StatementReading, new: StatementReading, fired: tuple[GuardHit, ...]
 ) -> tuple[GuardHit, ...]:
     """Soften an opposite that is denied (`shut`, `not open`) or turned around (`X taught Y`, `Y learned from X`)."""
-    opposed = has_opposites(old, new)
+    if _CANCELLED.isdisjoint(each.guard for each in fired) or not has_opposites(old, new):
+        return fired
     cancelled = set()
-    if opposed and old.negated != new.negated:
+    if old.negated != new.negated:
         cancelled |= {GuardKind.NEGATION, GuardKind.ANTONYM}
     one, other = (_participants(each, old.names | new.names) for each in (old, new))
-    if len(one) > 1 and one != other and sorted(one) == sorted(other) and opposed:
+    if len(one) > 1 and one != other and sorted(one) == sorted(other):
         cancelled |= {GuardKind.ORDER, GuardKind.ANTONYM}
     return tuple(replace(each, soft=True) if each.guard in cancelled else each for each in fired)
 
